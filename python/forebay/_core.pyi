@@ -146,6 +146,7 @@ class _Replay(TypedDict):
     warnings: list[dict[str, str]]
     flows: _Columns
     queues: _Columns
+    delays: _Columns
     series: list[_Series]
 
 @type_check_only

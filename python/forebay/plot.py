@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from .congestion import OF_PORTS, busiest_first
+from .delays import draw
 from .errors import InputError
-from .figure import COLOURS, Figure, is_wide, line_styles, literal, new_figure, style
+from .figure import COLOURS, Figure, line_styles, literal, new_figure, style
 from .folder import staged
 from .quantity import label, scale, time_scale
 from .result import Series, SeriesKind
@@ -81,20 +81,7 @@ class Plots:
             raise InputError(message)
         with style():
             figure, axes = self._figure("one-way delay of packets")
-            delays_s = distribution.get_column("delay_s")
-            unit = scale("delay_s", _largest(delays_s))
-            parts = distribution.group_by("group", maintain_order=True)
-            for ((group,), part), look in zip(parts, line_styles(), strict=False):
-                delay_s, share = (part.get_column(name).to_numpy() for name in ("delay_s", "share"))
-                x, y = np.append(delay_s[0], delay_s) / unit.divisor, 100 * np.append(0.0, share)
-                axes.plot(x, y, label=literal(str(group)), drawstyle="steps-post", **look)
-            if is_wide(delays_s.to_numpy()):
-                axes.set_xscale("log")
-                axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-                axes.xaxis.set_minor_formatter(NullFormatter())
-            axes.set_xlabel(label("delay_s", unit))
-            axes.set_ylabel("Packets with no more (%)")
-            axes.set_ylim(0, 101)
+            draw(axes, distribution, "group")
             figure.legend(loc="outside upper right", ncols=4)
         return figure
 

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from .delays import share
 from .document import TABLES, Document, Rows, json_parts, json_text, values_of
 from .errors import InputError
 from .folder import RESULT_FILE, staged
@@ -265,12 +266,11 @@ class Result:
         if self.delays.is_empty():
             return pl.DataFrame(schema={"group": pl.String, "delay_s": pl.Float64, "share": pl.Float64})
         keys = ("group", "kind")
-        packets = pl.col("packets")
         several = pl.col("kind").n_unique().over("group") > 1
         return self.delays.select(
             pl.when(several).then(pl.format("{} ({})", *keys)).otherwise(pl.col("group")).alias("group"),
             "delay_s",
-            (packets.cum_sum().over(*keys) / packets.sum().over(*keys)).alias("share"),
+            share(keys),
         )
 
     @cached_property

@@ -111,13 +111,37 @@ def test_a_saved_replay_is_loaded_and_drawn(forebay: Command, capture: Path, tmp
     loaded = fb.ReplayResult.load(folder)
     replayed = fb.replay(capture, rate="5Mbps", queue=["dbl", "red"])
     assert loaded.to_dict(series=True) == replayed.to_dict(series=True)
+    assert loaded.delay_distribution().equals(replayed.delay_distribution())
     drawn = forebay("plot", folder)
     assert drawn.returncode == 0, drawn.stderr
     names = {Path(line).name for line in drawn.stdout.split()}
-    assert names == {"queues.png", "queues.svg", "flows.png", "flows.svg"}
+    stems = ("queues", "flows", "delay-distribution")
+    assert names == {f"{stem}.{kind}" for stem in stems for kind in ("png", "svg")}
     assert all((folder / name).stat().st_size > 1000 for name in names)
     with pytest.raises(fb.InputError, match="holds a replay"):
         fb.load(folder)
+
+
+def test_the_distribution_of_delays_is_that_of_the_packets(capture: Path) -> None:
+    replayed = fb.replay(capture, rate="5 Mbps", queue="dbl,drop_tail")
+    for queue in replayed.queues.iter_rows(named=True):
+        name = queue["queue"]
+        delays = replayed.delays.filter(queue=name)
+        assert delays.get_column("packets").sum() == queue["packets_delivered"]
+        assert delays.get_column("delay_s").max() == queue["delay_max_s"]
+        shares = replayed.delay_distribution().filter(queue=name)
+        for quantile, column in ((0.5, "delay_p50_s"), (0.99, "delay_p99_s")):
+            step = shares.filter(pl.col("share") >= quantile).item(0, "delay_s")
+            assert step == pytest.approx(queue[column], rel=0.03)
+
+
+def test_a_replay_of_an_older_version_has_no_distribution(capture: Path, tmp_path: Path) -> None:
+    fb.replay(capture, rate="5 Mbps", queue="dbl", out=tmp_path)
+    (tmp_path / "delays.parquet").unlink()
+    loaded = fb.ReplayResult.load(tmp_path)
+    assert loaded.delay_distribution().is_empty()
+    with pytest.raises(fb.InputError, match="no histogram of delays"):
+        loaded.plot.delay_distribution()
 
 
 def test_what_comes_out_is_a_capture(capture: Path, tmp_path: Path) -> None:

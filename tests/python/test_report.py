@@ -165,8 +165,15 @@ def test_a_replay_is_reported(tmp_path: Path) -> None:
     capture = Path(__file__).resolve().parents[2] / "examples/belligerent.pcap.gz"
     fb.replay(capture, rate="1 Mbps", queue=["dbl", "red"], out=tmp_path)
     (section,) = sections_of([tmp_path])
-    assert [row[0].text for row in tables_of(section)["Queues"].rows] == ["dbl", "red"]
+    queues = tables_of(section)["Queues"]
+    assert [row[0].text for row in queues.rows] == ["dbl", "red"]
+    reasons = [head.name for head in queues.heads if head.name.startswith("Dropped ")]
+    assert "Dropped belligerent" in reasons
+    assert "Dropped evicted" not in reasons  # neither queue drops for this reason
     assert "Length mean" in charts_of(section)
+    delays = charts_of(section)["Delay: cumulative distribution"]
+    assert isinstance(delays, Lines)
+    assert [line.name for line in delays.lines] == ["dbl", "red"]
 
 
 def test_a_replay_opens_with_its_losses_and_is_repeated(forebay: Command, tmp_path: Path) -> None:

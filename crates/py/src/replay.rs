@@ -154,6 +154,7 @@ fn entries(py: Python<'_>, result: ReplayResult) -> PyResult<Bound<'_, PyDict>> 
     entries.set_item("warnings", warnings)?;
     entries.set_item("flows", columns(py, result.flows, Form::Arrays)?)?;
     entries.set_item("queues", columns(py, result.queues, Form::Arrays)?)?;
+    entries.set_item("delays", columns(py, result.delays, Form::Arrays)?)?;
     entries.set_item("series", PyList::new(py, series)?)?;
     Ok(entries)
 }

@@ -1,6 +1,6 @@
 //! The fate of the packets of a replay at one queue, flow by flow.
 
-use forebay_engine::{Column, DelayHistogram, Table};
+use forebay_engine::{Column, DelayHistogram, Table, Texts};
 use forebay_qdisc::{Backlog, Discipline, DropReason, FlowKey, MarkReason, Rate, Sink, Time, Watcher};
 
 use crate::arrivals::CapturedPacket;
@@ -171,6 +171,22 @@ impl<'a> Books<'a> {
         for (name, values) in columns {
             table.push(name, Column::Float(values));
         }
+    }
+
+    /// The delays of the queue: one row for each step of their histogram.
+    pub fn delay_table(&self, name: &str) -> Table {
+        let (mut queues, mut delays, mut packets) = (Texts::new(), Vec::new(), Vec::new());
+        for (end_ps, count) in self.delay.buckets() {
+            queues.push(name);
+            // No step ends after the greatest delay.
+            delays.push((end_ps as f64 / 1e12).min(self.delay.max_s()));
+            packets.push(u64::from(count));
+        }
+        let mut table = Table::default();
+        table.push("queue", Column::Text(queues));
+        table.push("delay_s", Column::Float(delays));
+        table.push("packets", Column::Count(packets));
+        table
     }
 
     /// One row: the queue, in front of a line of `rate`.

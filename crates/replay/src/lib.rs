@@ -137,6 +137,8 @@ pub struct ReplayResult {
     /// `length_mean_packets`, `length_mean_bytes` and `utilization` (until its last packet had left), `delay_mean_s`,
     /// `delay_p50_s`, `delay_p99_s`, `delay_max_s`, and the discipline's gauges at the end.
     pub queues: Table,
+    /// The delays at each queue as a histogram: `queue`, `delay_s` (the end of a step) and `packets`.
+    pub delays: Table,
     /// Of each queue, for each interval: `length_mean_packets`, `length_max_packets`, `length_mean_bytes`,
     /// `delay_mean_s` and `delay_max_s` (of what left; NaN where nothing did), `offered_bps`, `delivered_bps`
     /// (bits that the line carried within the interval), `packets_dropped`, `packets_marked`, and the discipline's
@@ -215,11 +217,13 @@ fn results(
         let Arrivals { unselected, unaddressed, .. } = *arrivals;
         return Err(ReplayError::NoPackets { packets: arrivals.packets_read(), unselected, unaddressed });
     }
-    let (mut flow_tables, mut queue_tables, mut series) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut flow_tables, mut queue_tables, mut delay_tables) = (Vec::new(), Vec::new(), Vec::new());
+    let mut series = Vec::new();
     for Port { name, discipline, queue, books, .. } in &mut *ports {
         flow_tables.push(books.flow_table(name, flows, arrivals.cut(), &**queue));
         // Its means are over its own time. Its series continue, so that all are equally long.
         queue_tables.push(books.queue_table(name, discipline, rate, &**queue));
+        delay_tables.push(books.delay_table(name));
         books.advance(end, &**queue);
         if books.series.is_full() {
             return Err(ReplayError::IntervalTooShort { most: MOST_ROWS_ASKED_FOR });
@@ -242,6 +246,7 @@ fn results(
         warnings: warnings::warnings(arrivals),
         flows: table::stacked(flow_tables),
         queues: table::stacked(queue_tables),
+        delays: table::stacked(delay_tables),
         series,
     })
 }

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
+from forebay.delays import draw
+from forebay.errors import InputError
 from forebay.figure import COLOURS, Figure, line_styles, literal, new_figure, save_figure, style
 from forebay.quantity import Scale, label, scale, text_with_unit, time_scale
 
@@ -90,6 +92,25 @@ class ReplayPlots:
             figure.legend(loc="outside upper right", ncols=4)
         return figure
 
+    def delay_distribution(self) -> Figure:
+        """Draw, for each queue, the share of delivered packets with no more than a delay.
+
+        The delays come from the histogram that the replay keeps of all packets.
+
+        Raises:
+            InputError: If no packet was delivered, or an older version wrote the result.
+
+        """
+        distribution = self._result.delay_distribution()
+        if distribution.is_empty():
+            message = "the result has no histogram of delays\nhint: replay the capture again with this version"
+            raise InputError(message)
+        with style():
+            figure = new_figure(figsize=(6.4, 3.4))
+            draw(figure.subplots(), distribution, "queue")
+            figure.legend(loc="outside upper right", ncols=4)
+        return figure
+
     def save_all(self, folder: Path) -> list[Path]:
         """Draw every figure into files of a folder, as PNG and SVG, and return the paths of the files.
 
@@ -98,6 +119,8 @@ class ReplayPlots:
 
         """
         figures = {"queues": self.queues(), "flows": self.flows()}
+        if self._result.delays.height:
+            figures["delay-distribution"] = self.delay_distribution()
         for stem, figure in figures.items():
             save_figure(figure, folder, stem)
         return [folder / f"{stem}{suffix}" for stem in figures for suffix in (".png", ".svg")]

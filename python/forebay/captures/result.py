@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import polars as pl
 
+from forebay.delays import share
 from forebay.document import Document, json_text
 from forebay.errors import InputError
 from forebay.folder import RESULT_FILE, staged
-from forebay.result import SERIES_FILE, Series, long_frame, narrowed, read_series
+from forebay.result import DELAYS_FILE, SERIES_FILE, Series, long_frame, narrowed, read_series
 from forebay.stored import (
     UNREADABLE,
     check_columns,
@@ -113,6 +114,9 @@ class ReplayResult:
     """Parameters of each queue that were not given and follow from the rate of the port, by its label."""
     command: str = field(default="", repr=False)
     """The command line that repeats the replay; empty if an older version wrote the result."""
+    delays: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
+    """The delays at each queue as a histogram: `queue`, `delay_s` (the end of a step) and `packets`. Without rows if an
+    older version wrote the result."""
 
     def series(self, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:
         """Return the queues over time as one long frame.
@@ -136,6 +140,23 @@ class ReplayResult:
     def find_series(self, name: str | None = None, quantity: str | None = None) -> list[Series]:
         """Return the series that `series` puts into a frame, one object each. Raises InputError if there is none."""
         return narrowed(list(self.all_series), name, quantity, "series")
+
+    def delay_distribution(self) -> pl.DataFrame:
+        """Return the cumulative distribution of the delays at each queue.
+
+        Returns:
+            One row per step of the histogram: `queue`, `delay_s`, and `share`, the part of the delivered packets with
+            no more than that delay. Without rows if an older version wrote the result.
+
+        Example:
+            >>> replayed = fb.replay("examples/belligerent.pcap.gz", rate="20 Mbps", queue="dbl")
+            >>> replayed.delay_distribution().tail(1).select("queue", "share").rows()
+            [('dbl', 1.0)]
+
+        """
+        if self.delays.is_empty():
+            return pl.DataFrame(schema={"queue": pl.String, "delay_s": pl.Float64, "share": pl.Float64})
+        return self.delays.select("queue", "delay_s", share(["queue"]))
 
     @cached_property
     def plot(self) -> ReplayPlots:
@@ -195,6 +216,7 @@ class ReplayResult:
             for table in _TABLES:
                 frame: pl.DataFrame = getattr(self, table)
                 write_frame(frame, staging / f"{table}.parquet")
+            write_frame(self.delays, staging / DELAYS_FILE)
             write_frame(self.series().select(pl.lit("queue").alias("kind"), pl.all()), staging / SERIES_FILE)
             (staging / RESULT_FILE).write_text(self.to_json() + "\n", encoding="utf-8")
 
@@ -220,7 +242,8 @@ class ReplayResult:
             kept |= {table: read_frame(path / f"{table}.parquet") for table in _TABLES}
             for table in _TABLES:
                 check_columns(kept[table], ("queue",), f"{table}.parquet")
-            return cls(all_series=read_series(path / SERIES_FILE, document["series"]), **kept)
+            delays = read_frame(path / DELAYS_FILE) if (path / DELAYS_FILE).exists() else pl.DataFrame()
+            return cls(delays=delays, all_series=read_series(path / SERIES_FILE, document["series"]), **kept)
         except FileNotFoundError as error:
             message = f"{path} holds no complete replay: there is no {error.filename or RESULT_FILE}"
             message += f"\nhint: `forebay replay CAPTURE --out {path}` writes one"

@@ -94,7 +94,7 @@ def replay(  # noqa: PLR0913 - all but the first are keywords
         ]
         raw = _replay(capture, rate, queues, address, seed, interval, progress)
         series = tuple(Series(**entry) for entry in raw.pop("series"))
-        tables = {"flows": frame_of(raw.pop("flows")), "queues": frame_of(raw.pop("queues"))}
+        tables = {table: frame_of(raw.pop(table)) for table in ("flows", "queues", "delays")}
         warnings = tuple(Warned(text=entry["text"], remedy=entry["remedy"]) for entry in raw.pop("warnings"))
         labels = {it.label: link for it, link in zip(contenders, fitted, strict=True)}
         words = [word_of(it.label, it.discipline, dict(own)) for it, own in zip(contenders, given, strict=True)]

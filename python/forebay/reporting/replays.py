@@ -8,6 +8,7 @@ from forebay.captures.result import ReplayResult
 from forebay.quantity import text_with_unit, title
 
 from .conclusion import of_replay
+from .delays import delay_charts, distribution_lines
 from .over_time import over_time, time_text
 from .parts import Chart, Charts, Part, Section
 from .tables import table_of
@@ -21,6 +22,7 @@ def replay_section(replay: ReplayResult, heading: str) -> Section:
     first = [_chart(replay, quantity) for quantity in _FIRST if quantity in quantities]
     more = [_chart(replay, quantity) for quantity in quantities if quantity not in _FIRST]
     parts: list[Part] = [Charts("Figures", first)]
+    first += delay_charts(distribution_lines(replay.delay_distribution(), "queue"), "Delay")
     if more:
         parts.append(Charts("More over time", more, folded=True))
     parts += [table_of(replay.queues, "Queues"), table_of(replay.flows, "Flows", "flows.parquet")]

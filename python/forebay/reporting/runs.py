@@ -12,14 +12,14 @@ import numpy as np
 import polars as pl
 
 from forebay.congestion import OF_PORTS, busiest_first, by_congestion, congested
-from forebay.figure import is_wide
-from forebay.quantity import Scale, label, scale
+from forebay.quantity import label, scale
 from forebay.result import Result, Series
 from forebay.runs.measures import measure_result
 from forebay.runs.statistics import jain
 from forebay.simulate import SCENARIO_FILE, scenario_text
 
 from .conclusion import of_run, of_runs
+from .delays import delay_charts, distribution_lines
 from .over_time import against_time, fairness_over_time, heading_of, over_time, queues_over_time, time_text, total
 from .parts import MOST_LINES, Chart, Charts, Line, Lines, Mark, Part, Rows, Section, Terms, Text, Values
 from .repeat import options_of
@@ -43,8 +43,6 @@ _MEANINGS = {
 _MOST_ROWS = 40
 _GROUP_COLUMNS = ("goodput_bps", "jain", "loss", "delay_mean_s", "delay_p99_s", "jitter_s")
 _PERCENTILES = (("delay_p50_s", 50.0), ("delay_p95_s", 95.0), ("delay_p99_s", 99.0), ("delay_max_s", 100.0))
-_HISTOGRAM_NOTE = "Counted in steps of at most 3 % of the delay."
-_DELAY_NOTE = "Through the median, the 95th and 99th percentile and the greatest delay, with straight lines between."
 
 
 def run_section(result: Result, heading: str, folder: Path) -> Section:
@@ -119,7 +117,7 @@ def _repeat(result: Result, folder: Path, text: str) -> str:
 
 
 def _charts(result: Result) -> Charts:
-    charts: list[Chart] = [_goodput_rows(result.flows), *_delay_charts(_delay_lines(result))]
+    charts: list[Chart] = [_goodput_rows(result.flows), *delay_charts(_delay_lines(result))]
     goodput = _series(result, "flow", "goodput_bps")
     if goodput:
         charts.append(_flows_over_time(result, "Goodput over time", goodput))
@@ -205,12 +203,7 @@ def _delay_lines(result: Result, run: str = "") -> list[Line]:
     if not result.delays.height:
         # A result of a version without histograms.
         return _percentile_lines(result, before)
-    lines = []
-    for (group,), part in result.delay_distribution().group_by("group", maintain_order=True):
-        # Two points for each step.
-        shares = np.append(0.0, np.repeat(100.0 * _column(part, "share"), 2)[:-1])
-        lines.append(Line(f"{before}{group}", np.repeat(_column(part, "delay_s"), 2), shares))
-    return lines
+    return distribution_lines(result.delay_distribution(), "group", before)
 
 
 def _percentile_lines(result: Result, before: str) -> list[Line]:
@@ -226,34 +219,8 @@ def _percentile_lines(result: Result, before: str) -> list[Line]:
     return lines
 
 
-def _delay_charts(lines: Sequence[Line]) -> list[Chart]:
-    left_out = len(lines) - MOST_LINES
-    lines = lines[:MOST_LINES]
-    if not lines:
-        return []
-    steps = any(len(line.x) > len(_PERCENTILES) for line in lines)
-    note = _HISTOGRAM_NOTE if steps else _DELAY_NOTE
-    if left_out > 0:
-        note += f" {left_out:,} more groups are in the table."
-    every = np.concatenate([line.x for line in lines])
-    unit: Scale = scale("delay_s", float(every.max()))
-    scaled = [Line(line.name, line.x / unit.divisor, line.y) for line in lines]
-    log = is_wide(every)
-    return [
-        Lines(
-            "Delay: cumulative distribution",
-            f"One-way delay ({unit.unit})",
-            "Packets with no more (%)",
-            scaled,
-            "line" if steps else "marked",
-            x_log=log,
-            note=note,
-        )
-    ]
-
-
 def _delays_beside(results: Mapping[str, Result]) -> list[Chart]:
-    return _delay_charts([line for name, result in results.items() for line in _delay_lines(result, name)])
+    return delay_charts([line for name, result in results.items() for line in _delay_lines(result, name)])
 
 
 def _lines_beside(results: Mapping[str, Result]) -> list[Chart]:

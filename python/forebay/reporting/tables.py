@@ -21,11 +21,12 @@ def table_of(
     keys: Sequence[str] = (),
     titles: Callable[[str], str] = title,
 ) -> Table:
-    """All columns of a frame; quantities get a unit of fitting size, `…_ci95` columns go next to their metric's.
+    """Return the columns of a frame; quantities get a unit of fitting size, `…_ci95` columns go next to their metric's.
 
     Columns of `group.metric` appear below the name of the group. `keys` are shown as they are, others by `titles`.
+    Reasons for which nothing was dropped are left out.
     """
-    shown = [name for name in frame.columns if not _is_interval(name, frame)]
+    shown = [name for name in frame.columns if not (_is_interval(name, frame) or _is_unused_reason(name, frame))]
     heads, columns = [], []
     for name in shown:
         values = frame.get_column(name)
@@ -49,6 +50,10 @@ def name_cell(name: str, hint: str = "") -> Cell:
 
 def _is_interval(name: str, frame: pl.DataFrame) -> bool:
     return name.endswith(CI) and name.removesuffix(CI) in frame.columns
+
+
+def _is_unused_reason(name: str, frame: pl.DataFrame) -> bool:
+    return name.startswith("dropped_") and not (frame.get_column(name) != 0).any()
 
 
 def _column(

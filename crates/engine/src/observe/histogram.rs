@@ -67,7 +67,7 @@ impl DelayHistogram {
     }
 
     /// Each bucket with delays in it: the greatest delay that it can hold, in picoseconds, and how many.
-    pub(crate) fn buckets(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
         let octaves = (self.first_octave..).zip(&self.octaves);
         octaves.flat_map(|(octave, buckets)| {
             let ends = (1_u64..).map(move |bucket| (1_u64 << octave) - 1 + (bucket << (octave - SUB_BITS)));
