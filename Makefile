@@ -137,7 +137,7 @@ test-python: build ## The tests of the package, the command line and the guide
 	$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal
 
 .PHONY: lint
-lint: fmt walls tidy prose bare deny clippy ruff mypy generated ## Formatting, walls, tidy, prose, lints, types, licences, generated files
+lint: fmt walls tidy prose bare deny clippy ruff mypy generated docs ## Formatting, walls, tidy, prose, lints, types, licences, generated files, pages
 
 .PHONY: fmt walls tidy prose clippy ruff mypy generated
 fmt:

@@ -219,7 +219,7 @@ fn fq_codel(config: &FqCodelConfig, port: Port) -> Qdisc {
         .with("drop_batch", config.drop_batch)
         .note_if(flows != config.flows, format!("flows = {}: Linux has at most {MOST_QUEUES}.", config.flows))
         .note_if(config.preset == FqCodelPreset::Rfc, "preset = \"rfc\": Linux has the rules of preset = \"linux\".")
-        .note("memory_limit: Linux counts the kernel's buffers, about 2300 B for a packet of 1500 B.");
+        .note("memory_limit: Linux counts buffers of the kernel, about 2300 B for a packet of 1500 B.");
     control_law(qdisc, &config.codel())
 }
 
@@ -230,7 +230,7 @@ fn cobalt(config: &CobaltConfig, port: Port) -> Qdisc {
     Qdisc::new("cake unlimited besteffort flowblind raw no-split-gso")
         .with("rtt", time(config.interval))
         .with("memlimit", port.bytes(config.limit))
-        .note("cobalt: the queue of CAKE, here a single one. CAKE counts the kernel's buffers in memlimit.")
+        .note("cobalt: the queue of CAKE, here a single one. CAKE counts buffers of the kernel in memlimit.")
         .note_if(
             config.target != target_of_cake,
             format!("target = \"{}\": CAKE takes a twentieth of the interval, {target_of_cake}.", config.target),
