@@ -177,6 +177,17 @@ def test_an_experiment_file_is_taken_or_refused_with_its_place(
         planned(path)
 
 
+@pytest.mark.parametrize("values", [True, "1, 2", 3, {}])
+def test_values_of_an_axis_that_are_no_list(values: object, tmp_path: Path) -> None:
+    document = copy.deepcopy(FILE)
+    document["vary"].pop("points", None)
+    document["vary"]["values"] = values
+    path = tmp_path / "experiment.toml"
+    path.write_text(tomli_w.dumps(document))
+    with pytest.raises(ExperimentError, match="`values` must be a list"):
+        load_experiment(path)
+
+
 def planned(path: Path) -> None:
     experiment = load_experiment(path)
     assert isinstance(experiment, Experiment)

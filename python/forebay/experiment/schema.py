@@ -84,7 +84,11 @@ class Axis(Strict):
                 message = "give `values` or `points`, not both"
                 raise ValueError(message)
             data = dict(data)
-            data["points"] = [{"x": x, "value": x} for x in data.pop("values")]
+            values = data.pop("values")
+            if not isinstance(values, list):
+                message = "`values` must be a list, such as [1, 2]"
+                raise ValueError(message)
+            data["points"] = [{"x": x, "value": x} for x in values]
         return data
 
     @model_validator(mode="after")
