@@ -32,6 +32,7 @@ def draw(axes: Axes, distribution: pl.DataFrame, by: str) -> None:
         by: The column that names the lines.
 
     """
+    # Imported here: results need no figures, and matplotlib takes long to load.
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     from .figure import is_wide, line_styles, literal

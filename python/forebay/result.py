@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -377,7 +377,7 @@ class Result:
                 deadlock=None if document["deadlock"] is None else Deadlock(**document["deadlock"]),
                 warnings=tuple(RunWarning(**warning) for warning in warnings),
                 all_series=read_series(path / SERIES_FILE, document["series"]),
-                delays=_read_table(path / DELAYS_FILE, []),
+                delays=read_delays(path / DELAYS_FILE, ("group", "kind")),
                 **kept,
             )
         except InputError:
@@ -407,6 +407,18 @@ def rows_document(result: Result, *, series: bool = True) -> Document:
 def _read_table(path: Path, rows: list[object]) -> pl.DataFrame:
     """Return a table that was written, which one without rows need not have been."""
     return read_frame(path) if rows or path.exists() else pl.DataFrame()
+
+
+def read_delays(path: Path, keys: Sequence[str]) -> pl.DataFrame:
+    """Return the histograms of delays in that file, by these keys. Older versions wrote none."""
+    frame = _read_table(path, [])
+    if not frame.is_empty():
+        check_columns(frame, keys, path.name)
+        for name in ("delay_s", "packets"):
+            if not frame.schema[name].is_numeric():
+                message = f"{path.name}: the column {name} has no numbers"
+                raise TypeError(message)
+    return frame
 
 
 def read_series(path: Path, entries: Iterable[dict[str, Any]]) -> tuple[Series, ...]:

@@ -144,6 +144,16 @@ def test_a_replay_of_an_older_version_has_no_distribution(capture: Path, tmp_pat
         loaded.plot.delay_distribution()
 
 
+@pytest.mark.parametrize("columns", [{"other": [1]}, {"queue": ["dbl"], "delay_s": ["1"], "packets": [1]}])
+def test_foreign_delays_of_a_replay_are_refused(
+    capture: Path, tmp_path: Path, columns: dict[str, list[object]]
+) -> None:
+    fb.replay(capture, rate="5 Mbps", queue="dbl", out=tmp_path)
+    pl.DataFrame(columns).write_parquet(tmp_path / "delays.parquet")
+    with pytest.raises(fb.InputError, match=r"cannot read the replay .*\n?hint: replay the capture again"):
+        fb.ReplayResult.load(tmp_path)
+
+
 def test_what_comes_out_is_a_capture(capture: Path, tmp_path: Path) -> None:
     through, dropped = tmp_path / "through.pcapng", tmp_path / "dropped.pcapng"
     first = fb.replay(capture, rate="5 Mbps", queue="drop_tail", capture_out=through, drops_out=dropped)

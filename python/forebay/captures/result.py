@@ -15,7 +15,7 @@ from forebay.delays import share
 from forebay.document import Document, json_text
 from forebay.errors import InputError
 from forebay.folder import RESULT_FILE, staged
-from forebay.result import DELAYS_FILE, SERIES_FILE, Series, long_frame, narrowed, read_series
+from forebay.result import DELAYS_FILE, SERIES_FILE, Series, long_frame, narrowed, read_delays, read_series
 from forebay.stored import (
     UNREADABLE,
     check_columns,
@@ -242,7 +242,7 @@ class ReplayResult:
             kept |= {table: read_frame(path / f"{table}.parquet") for table in _TABLES}
             for table in _TABLES:
                 check_columns(kept[table], ("queue",), f"{table}.parquet")
-            delays = read_frame(path / DELAYS_FILE) if (path / DELAYS_FILE).exists() else pl.DataFrame()
+            delays = read_delays(path / DELAYS_FILE, ("queue",))
             return cls(delays=delays, all_series=read_series(path / SERIES_FILE, document["series"]), **kept)
         except FileNotFoundError as error:
             message = f"{path} holds no complete replay: there is no {error.filename or RESULT_FILE}"
