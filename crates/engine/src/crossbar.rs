@@ -5,17 +5,18 @@
 //! nothing waits costs nothing. A packet that arrives at the very time of a phase is too late for it. Between two
 //! phases the order of arrivals at different inputs does not matter.
 
-use forebay_qdisc::{Backlog, DropReason, Packet as _, Span, Time};
+use forebay_qdisc::{Backlog, DropReason, Span, Time};
 use forebay_switching::{Matching, Speedup};
 use rand_pcg::Pcg64Mcg;
 
-use crate::driver::node::{Lanes, Node, NodeId};
+use crate::driver::node::{Channels, Node, NodeId};
+use crate::driver::routes::{ForwardingTable, Way};
 use crate::observe::handed_in::QueueReport;
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::queue_book::Books;
 use crate::observe::report::Report;
 use crate::packet::Packet;
-use crate::spec::{FabricSpec, Inputs};
+use crate::spec::{CrossbarSpec, Inputs};
 
 /// Every output may receive: a packet that finds its output's queue full is dropped there, and never held back.
 const EVERY_OUTPUT: u64 = u64::MAX;
@@ -27,14 +28,31 @@ struct Input {
     backlog: Backlog,
 }
 
+pub(crate) struct CrossbarParts {
+    pub name: String,
+    pub spec: CrossbarSpec,
+    /// Of each input.
+    pub books: Vec<Books>,
+    /// Packets find the numbers of their outputs there, by `to_output`.
+    pub table: ForwardingTable,
+    pub to_output: Way,
+    /// Where the queue of each output is.
+    pub ways: Vec<Way>,
+    pub rng: Pcg64Mcg,
+    pub checkpoints: Checkpoints,
+}
+
 /// A fabric at work.
 pub(crate) struct Crossbar {
     inputs: Vec<Input>,
     waiting: Inputs,
     /// Packets at all inputs.
     total: u64,
-    /// The output for each (flow, direction), as in [`Packet::direction_index`].
-    outputs: Vec<u8>,
+    /// The output for each destination.
+    table: ForwardingTable,
+    to_output: Way,
+    /// Where the queue of each output is.
+    ways: Vec<Way>,
     matching: Matching,
     slot: Span,
     speedup: Speedup,
@@ -47,16 +65,18 @@ pub(crate) struct Crossbar {
 }
 
 impl Crossbar {
-    /// `books` has one for each input, `outputs` the output for each (flow, direction) that comes here.
-    pub fn new(spec: FabricSpec, books: Vec<Books>, outputs: Vec<u8>, rng: Pcg64Mcg, checkpoints: Checkpoints) -> Self {
-        let FabricSpec { name, ports, inputs: waiting, slot, speedup } = spec;
+    pub fn new(parts: CrossbarParts) -> Self {
+        let CrossbarParts { name, spec, books, table, to_output, ways, rng, checkpoints } = parts;
+        let CrossbarSpec { ports, inputs: waiting, slot, speedup } = spec;
         let input =
             |(books, number)| Input { name: format!("{name}/input-{number}"), books, backlog: Backlog::default() };
         Self {
             inputs: books.into_iter().zip(1_u32..).map(input).collect(),
             waiting,
             total: 0,
-            outputs,
+            table,
+            to_output,
+            ways,
             matching: Matching::new(ports),
             slot,
             speedup,
@@ -81,11 +101,11 @@ impl Crossbar {
 
     /// A packet has come to its input.
     #[inline]
-    fn admit(&mut self, packet: &Packet, lanes: &mut Lanes) {
-        let Self { inputs, waiting, outputs, total, .. } = self;
-        let number = usize::from(packet.input_port());
+    fn admit(&mut self, packet: &Packet, channels: &mut Channels) {
+        let Self { inputs, waiting, table, to_output, total, .. } = self;
+        let number = packet.input() as usize;
         let input = &mut inputs[number];
-        let output = usize::from(outputs[packet.direction_index()]);
+        let output = table.look_up(*to_output, packet, &channels.routes.destinations) as usize;
         let refused = match waiting {
             Inputs::VirtualOutputQueues(queues, _) => queues.push(number, output, *packet).is_err(),
             Inputs::Fifos(queues) => queues.push(number, output, *packet).is_err(),
@@ -93,7 +113,7 @@ impl Crossbar {
         if refused {
             input.books.book.arrival(packet);
             input.books.book.drop(packet, DropReason::Overflow, packet.time);
-            return lanes.release(packet);
+            return channels.release(packet);
         }
         input.books.book.prefetch(packet.direction_index());
         input.backlog.packets += 1;
@@ -107,22 +127,22 @@ impl Crossbar {
 
     /// Does all that happens before `end`: phases, and the arrivals among `packets`, which are in the order of time.
     /// Returns the packets that arrive later.
-    fn advance<'a>(&mut self, mut packets: &'a [Packet], end: Time, lanes: &mut Lanes) -> &'a [Packet] {
+    fn advance<'a>(&mut self, mut packets: &'a [Packet], end: Time, channels: &mut Channels) -> &'a [Packet] {
         loop {
             match packets.split_first() {
                 Some((packet, later)) if packet.time < self.due.min(end) => {
-                    self.admit(packet, lanes);
+                    self.admit(packet, channels);
                     packets = later;
                 }
-                _ if self.due < end => self.transfer(self.due, lanes),
+                _ if self.due < end => self.transfer(self.due, channels),
                 _ => return packets,
             }
         }
     }
 
     /// One phase at `now`: matches inputs to outputs and lets one packet of each pair cross.
-    fn transfer(&mut self, now: Time, lanes: &mut Lanes) {
-        let Self { inputs, waiting, matching, rng, total, .. } = self;
+    fn transfer(&mut self, now: Time, channels: &mut Channels) {
+        let Self { inputs, waiting, matching, rng, total, ways, .. } = self;
         match waiting {
             Inputs::VirtualOutputQueues(queues, scheduler) => {
                 scheduler.schedule(queues.occupancy(), EVERY_OUTPUT, rng, matching);
@@ -143,7 +163,7 @@ impl Crossbar {
             backlog.packets -= 1;
             backlog.bytes -= u64::from(packet.len_bytes());
             books.book.let_in(&packet, now);
-            lanes.send(packet.at(now));
+            channels.send(ways[output], packet.at(now));
         }
         self.phase += 1;
         self.settle();
@@ -173,9 +193,9 @@ impl Crossbar {
     /// Takes the samples that are due before `end`, among the packets that arrive until then, and returns the packets
     /// that arrive later.
     #[cold]
-    fn sample<'a>(&mut self, mut packets: &'a [Packet], end: Time, lanes: &mut Lanes) -> &'a [Packet] {
+    fn sample<'a>(&mut self, mut packets: &'a [Packet], end: Time, channels: &mut Channels) -> &'a [Packet] {
         while let Some((at, due)) = self.checkpoints.take(end - Span::from_picoseconds(1)) {
-            packets = self.advance(packets, at, lanes);
+            packets = self.advance(packets, at, channels);
             if due == Checkpoint::WarmUp {
                 for Input { books, backlog, .. } in &mut self.inputs {
                     books.book.begin_measurement(backlog.packets);
@@ -209,20 +229,20 @@ impl Node for Crossbar {
         self.due
     }
 
-    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
-        let packets = lanes.take(me, until);
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time {
+        let packets = channels.take(me, until);
         let mut left = &packets[..];
         if self.checkpoints.next() < until {
-            left = self.sample(left, until, lanes);
+            left = self.sample(left, until, channels);
         }
-        self.advance(left, until, lanes);
-        lanes.give_back(packets);
+        self.advance(left, until, channels);
+        channels.give_back(packets);
         until
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {
         // Every phase up to the end has been run: nothing crosses here.
-        self.sample(&[], end + Span::from_picoseconds(1), &mut Lanes::nowhere(report.measured()));
+        self.sample(&[], end + Span::from_picoseconds(1), &mut Channels::nowhere(report.measured()));
         let state_bytes = self.state_bytes() / self.inputs.len() as u64;
         // Crossed packets are already counted; waiting ones are counted now.
         while let Some((input, packet)) = self.take_any() {

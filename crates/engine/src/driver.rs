@@ -4,11 +4,9 @@ pub(crate) mod agenda;
 pub(crate) mod barrier;
 #[cfg(test)]
 mod barrier_tests;
-pub(crate) mod deadlines;
+pub(crate) mod calendar;
 pub(crate) mod feeders;
-pub(crate) mod granules;
 pub(crate) mod inbox;
-pub(crate) mod loads;
 pub(crate) mod node;
 pub(crate) mod order;
 pub(crate) mod partition;
@@ -21,4 +19,5 @@ pub(crate) mod stages;
 pub(crate) mod sync;
 pub(crate) mod threads;
 pub(crate) mod ties;
+pub(crate) mod tournament;
 pub(crate) mod windows;

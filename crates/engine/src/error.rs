@@ -17,14 +17,6 @@ pub enum RunError {
         #[source]
         reason: std::io::Error,
     },
-    /// A flow's way is longer than a packet can count.
-    #[error("the path of `{flow}` crosses {processes} links and switches, more than 254")]
-    PathTooLong {
-        /// The flow.
-        flow: String,
-        /// The number of links and switches on its way.
-        processes: usize,
-    },
     /// It would take more memory than there is.
     #[error("{0}")]
     TooLarge(String),

@@ -9,7 +9,6 @@
 //! frames (messages of congestion management, PAUSE) have flow numbers of their own: see [`control::ControlRows`].
 
 pub(crate) mod adapter;
-pub(crate) mod assembly;
 pub(crate) mod attached;
 pub(crate) mod class_turns;
 pub(crate) mod control;

@@ -7,7 +7,6 @@ pub(crate) mod endpoint;
 pub(crate) mod endpoints;
 pub(crate) mod hosts;
 pub(crate) mod outbox;
-pub(crate) mod seats;
 pub(crate) mod send_path;
 pub(crate) mod several;
 pub(crate) mod tcp;

@@ -5,8 +5,10 @@
 //!
 //! | folder or file | contents |
 //! |---|---|
-//! | `spec/` | the description of a network: links, flows, switches, adapters |
-//! | `network.rs` | from the description to nodes and links |
+//! | `spec/` | the description of a network: nodes, links, flows |
+//! | `network.rs` | the builder of a network, and its run |
+//! | `forwarding.rs` | which links lead to which destinations |
+//! | `assembly.rs`, `assembly/` | from the description to the nodes of the driver |
 //! | `driver/` | the order in which parts run, and its containers |
 //! | `packet.rs`, `packet/` | the packet, and what only some packets carry |
 //! | `link.rs` | a link: serialisation, propagation, loss |
@@ -17,12 +19,13 @@
 //! | `observe/` | counters, series, traces, results |
 //! | `rng.rs`, `error.rs` | random streams; why a run ends without a result |
 
+mod assembly;
 mod crossbar;
 mod driver;
 mod error;
 mod ethernet;
+pub mod forwarding;
 mod host;
-mod layout;
 mod link;
 mod network;
 mod observe;

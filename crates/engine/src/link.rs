@@ -5,11 +5,12 @@
 use forebay_qdisc::{Rate, Span, Time, uniform};
 use rand_pcg::Pcg64Mcg;
 
+use crate::driver::routes::Way;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::loss_book::LossBook;
 use crate::observe::trace::Tracer;
 use crate::packet::Packet;
-use crate::packet::sack::SackTable;
+use crate::packet::side_tables::SideTables;
 
 /// A link: the fields that every packet touches, in less than a cache line. The rest is in [`LinkRecord`].
 #[repr(C)]
@@ -19,13 +20,15 @@ pub(crate) struct Link {
     propagation: Span,
     /// The last length sent and its transmission time: most packets of a direction are equally long.
     memo_span: Span,
-    memo_len_bytes: u32,
-    /// Its number among the inputs of the node at the far end.
-    far_input_port: u16,
+    memo_len_bytes: u16,
     /// Whether it loses, traces or samples.
     observed: bool,
+    /// Its number among the inputs of the node at the far end.
+    input: u32,
+    /// Where packets go from there.
+    pub way: Way,
     /// Packets of the last length within the measured interval that are not in the record yet.
-    uncounted: u64,
+    uncounted: u32,
     record: Box<LinkRecord>,
 }
 
@@ -84,7 +87,8 @@ pub(crate) struct LinkReport {
 }
 
 impl Link {
-    pub fn new(number: u32, rate: Rate, propagation: Span, far_input_port: u16) -> Self {
+    /// Leads to the `input` of a node, from where packets go `way`.
+    pub fn new(number: u32, rate: Rate, propagation: Span, input: u32, way: Way) -> Self {
         let record = LinkRecord {
             number,
             rate,
@@ -100,8 +104,9 @@ impl Link {
             propagation,
             memo_span: Span::ZERO,
             memo_len_bytes: 0,
-            far_input_port,
             observed: false,
+            input,
+            way,
             uncounted: 0,
             record: Box::new(record),
         }
@@ -137,12 +142,12 @@ impl Link {
     /// Takes a packet at the sending end of a link without a port: returns it as it arrives at the far end; `None` if
     /// the link loses it.
     #[inline(always)]
-    pub fn pass(&mut self, packet: Packet, measured: &MeasuredInterval, sacks: &SackTable) -> Option<Packet> {
+    pub fn pass(&mut self, packet: Packet, measured: &MeasuredInterval, tables: &SideTables) -> Option<Packet> {
         if self.observed && !self.enter_observed(&packet.word_by_word(), measured) {
             return None;
         }
         let start = packet.time.max(self.free_at);
-        Some(self.transmit(&packet, start, measured, sacks))
+        Some(self.transmit(&packet, start, measured, tables))
     }
 
     /// Whether the link loses this packet. Asked before any queue sees it.
@@ -153,23 +158,32 @@ impl Link {
 
     /// Sends `packet` from `start` on: returns it as it arrives at the far end.
     #[inline(always)]
-    pub fn transmit(&mut self, packet: &Packet, start: Time, measured: &MeasuredInterval, sacks: &SackTable) -> Packet {
+    pub fn transmit(
+        &mut self,
+        packet: &Packet,
+        start: Time,
+        measured: &MeasuredInterval,
+        tables: &SideTables,
+    ) -> Packet {
         let len_bytes = packet.len_bytes();
-        if len_bytes != self.memo_len_bytes {
+        if len_bytes != u32::from(self.memo_len_bytes) {
             self.remember_length(len_bytes);
         }
         let end = start + self.memo_span;
         self.free_at = end;
-        let packet = packet.arriving(end + self.propagation, self.far_input_port);
+        let packet = packet.arriving(end + self.propagation, self.input);
         if end <= measured.to && start >= measured.from {
             self.uncounted += 1;
+            if self.uncounted == u32::MAX {
+                self.count();
+            }
         } else {
             self.record.count_at_the_edge(len_bytes, start, end, measured);
         }
         if self.observed
             && let Some(observed) = &mut self.record.observed
         {
-            observed.sent(&packet.word_by_word(), end, self.memo_span, measured, sacks);
+            observed.sent(&packet.word_by_word(), end, self.memo_span, measured, tables);
         }
         packet
     }
@@ -207,17 +221,19 @@ impl Link {
     #[inline(never)]
     fn remember_length(&mut self, len_bytes: u32) {
         self.count();
-        let before = (self.memo_len_bytes, self.memo_span);
+        let before = (u32::from(self.memo_len_bytes), self.memo_span);
         let record = &mut self.record;
         if record.memo_before.0 != len_bytes {
             record.memo_before = (len_bytes, record.rate.transmission_time(u64::from(len_bytes)));
         }
-        (self.memo_len_bytes, self.memo_span) = std::mem::replace(&mut record.memo_before, before);
+        let (len_bytes, span) = std::mem::replace(&mut record.memo_before, before);
+        (self.memo_len_bytes, self.memo_span) = (len_bytes as u16, span);
     }
 
     /// Moves `uncounted` to the record.
+    #[cold]
     fn count(&mut self) {
-        let packets = std::mem::take(&mut self.uncounted);
+        let packets = u64::from(std::mem::take(&mut self.uncounted));
         let record = &mut self.record;
         record.hops += packets;
         record.packets += packets;
@@ -303,14 +319,21 @@ impl Observed {
 
     #[cold]
     #[inline(never)]
-    fn sent(&mut self, packet: &Packet, end: Time, transmission: Span, measured: &MeasuredInterval, sacks: &SackTable) {
+    fn sent(
+        &mut self,
+        packet: &Packet,
+        end: Time,
+        transmission: Span,
+        measured: &MeasuredInterval,
+        tables: &SideTables,
+    ) {
         if let Some(series) = &mut self.utilization {
             series.planned += transmission;
         }
         if let Some(tracer) = &mut self.tracer
             && end <= measured.to
         {
-            tracer.record(packet, end, sacks);
+            tracer.record(packet, end, tables);
         }
     }
 }

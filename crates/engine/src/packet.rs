@@ -1,6 +1,6 @@
 //! The simulated packet: 32 bytes, by value.
 
-pub(crate) mod sack;
+pub(crate) mod side_tables;
 
 use forebay_qdisc::{Ecn, FlowKey, RateLabel, Span, Time};
 
@@ -28,7 +28,7 @@ pub mod flags {
 }
 
 /// A packet in flight. 32 bytes on purpose: at 40 bytes a packet-hop was measured to cost an eighth more, at 64 a
-/// third. Data that only some packets need is in side tables ([`sack::SackTable`]).
+/// third. Data that only some packets need is in side tables ([`side_tables::SideTables`]).
 ///
 /// Four 64-bit words; a change of a part stores the whole word. A processor cannot forward a narrow store to the wide
 /// load of a copy that follows it. With a field for each part every hop waited for that several times. Aligned, because
@@ -37,14 +37,14 @@ pub mod flags {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(32))]
 pub struct Packet {
-    /// When it arrives at the next process.
+    /// When it arrives at the next node.
     pub time: Time,
     /// Of data: when it left its source, in picoseconds modulo 2^54 ([`departure_stamp`]), below the code of its rate
     /// label (0: none). For an ACK, see [`ack_stamp`].
     pub stamp: u64,
     /// Flow and direction (low half, see [`Packet::direction_index`]) and number (high half).
     identity: u64,
-    /// From the lowest bit: length (16 bits), input port (16), flags (8), class (8), ECN codepoint (8), hop (8).
+    /// From the lowest bit: length (16 bits), input port (24), flags (8), class (8), ECN codepoint (8).
     header: u64,
 }
 
@@ -61,7 +61,7 @@ pub const fn departure_stamp(now: Time) -> u64 {
     now.picoseconds() & DEPARTURE_MASK
 }
 
-/// The contents of an ACK's stamp: in the low bits its slot in the [`sack::SackTable`] (0: none), above them the
+/// The contents of an ACK's stamp: in the low bits its slot in the [`side_tables::SideTables`] (0: none), above them the
 /// timestamp that it returns, in nanoseconds, plus one (0: none).
 pub mod ack_stamp {
     use forebay_qdisc::Time;
@@ -115,10 +115,10 @@ pub mod ack_stamp {
 }
 
 const INPUT_PORT_SHIFT: u32 = 16;
-const FLAGS_SHIFT: u32 = 32;
-const CLASS_SHIFT: u32 = 40;
-const ECN_SHIFT: u32 = 48;
-const HOP_SHIFT: u32 = 56;
+const INPUT_PORT_MASK: u64 = (1 << 24) - 1;
+const FLAGS_SHIFT: u32 = 40;
+const CLASS_SHIFT: u32 = 48;
+const ECN_SHIFT: u32 = 56;
 
 /// The description of a packet that an endpoint sends.
 #[derive(Clone, Copy, Debug)]
@@ -238,22 +238,19 @@ impl Packet {
     /// How many congestion points tags can tell apart.
     pub(crate) const MOST_TAGS: u32 = (1 << RateLabel::BITS) - 1;
 
-    /// How many processes of its path it has reached.
+    /// How many inputs a node can tell apart.
+    pub(crate) const MOST_INPUTS: u32 = 1 << 24;
+
+    /// The number of the input by which it came to its node.
     #[inline]
-    pub(crate) const fn hop(&self) -> usize {
-        (self.header >> HOP_SHIFT) as usize
+    pub(crate) const fn input(&self) -> u32 {
+        (self.header >> INPUT_PORT_SHIFT & INPUT_PORT_MASK) as u32
     }
 
-    /// It has reached the next process of its path.
-    #[inline]
-    pub(crate) const fn advance(&mut self) {
-        self.header += 1 << HOP_SHIFT;
-    }
-
-    /// The same packet as it arrives at the next node, at `time`, by that input port.
+    /// The same packet as it arrives at the next node, at `time`, by the input of this number.
     #[inline(always)]
-    pub(crate) const fn arriving(&self, time: Time, input_port: u16) -> Self {
-        let header = self.header & !(0xffff << INPUT_PORT_SHIFT) | (input_port as u64) << INPUT_PORT_SHIFT;
+    pub(crate) const fn arriving(&self, time: Time, input: u32) -> Self {
+        let header = self.header & !(INPUT_PORT_MASK << INPUT_PORT_SHIFT) | (input as u64) << INPUT_PORT_SHIFT;
         Self { time, stamp: self.stamp, identity: self.identity, header }
     }
 
@@ -320,7 +317,7 @@ impl forebay_qdisc::Packet for Packet {
     }
 
     fn input_port(&self) -> u16 {
-        (self.header >> INPUT_PORT_SHIFT) as u16
+        self.input().min(u32::from(u16::MAX)) as u16
     }
 
     fn mark_ce(&mut self) {
@@ -371,16 +368,14 @@ mod tests {
                 class: 0xfd,
                 ecn,
             });
-            packet = packet.arriving(Time::NEVER, 0xfffc).arriving(Time::ZERO, 0x1234);
-            packet.advance();
-            packet.advance();
+            packet = packet.arriving(Time::NEVER, 0xff_fffc).arriving(Time::ZERO, 0x12_3456);
             assert_eq!((packet.number(), packet.flow_id()), (u32::MAX - 1, (1 << 31) - 2));
             assert_eq!((packet.len_bytes(), packet.flags(), packet.class()), (u32::from(u16::MAX) - 3, 0x7e, 0xfd));
             assert_eq!(packet.flow(), flow_key(packet.flow_id(), packet.is_ack()));
-            assert_eq!((packet.hop(), packet.ecn()), (2, ecn));
-            assert_eq!(forebay_qdisc::Packet::input_port(&packet), 0x1234);
+            assert_eq!((packet.input(), packet.ecn()), (0x12_3456, ecn));
+            assert_eq!(forebay_qdisc::Packet::input_port(&packet), u16::MAX);
             forebay_qdisc::Packet::mark_ce(&mut packet);
-            assert_eq!((packet.ecn(), packet.class(), packet.hop()), (Ecn::CongestionExperienced, 0xfd, 2));
+            assert_eq!((packet.ecn(), packet.class()), (Ecn::CongestionExperienced, 0xfd));
         }
     }
 

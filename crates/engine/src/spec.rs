@@ -2,9 +2,10 @@
 //!
 //! | file | contents |
 //! |---|---|
+//! | `node.rs` | hosts, routers, switches |
 //! | `link.rs` | a link and the queue at its sending end |
 //! | `flow.rs`, `traffic.rs` | flows, their transports and applications; when sources send |
-//! | `crossbar.rs` | the fabric of a switch |
+//! | `crossbar.rs` | a router with a fabric |
 //! | `ethernet.rs` | Ethernet switches and adapters |
 //! | `links.rs`, `flows.rs` | all links and all flows of a network |
 //! | `probes.rs` | the time series |
@@ -17,13 +18,15 @@ pub(crate) mod flow;
 pub(crate) mod flows;
 pub(crate) mod link;
 pub(crate) mod links;
+pub(crate) mod node;
 pub(crate) mod probes;
 pub(crate) mod traffic;
 
-pub use crossbar::{FabricId, FabricSpec, Inputs};
+pub use crossbar::{CrossbarSpec, Inputs};
 pub use distribution::Distribution;
-pub use ethernet::{AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, ServiceStep};
+pub use ethernet::{AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl, ServiceStep};
 pub use flow::{Application, FlowSpec, Transport};
 pub use link::{LinkId, LinkSpec};
+pub use node::{NodeIndex, NodeSpec};
 pub use probes::Probes;
 pub use traffic::{CellArrivals, FrameArrivals, OnOff, RateStep, UdpPattern};

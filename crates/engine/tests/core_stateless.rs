@@ -5,7 +5,7 @@
 
 mod support;
 
-use forebay_engine::{Distribution, FlowSpec, LinkSpec, NetworkBuilder, Packet, Probes, RunResult};
+use forebay_engine::{Distribution, FlowSpec, LinkSpec, NetworkBuilder, NodeSpec, Packet, Probes, RunResult};
 use forebay_qdisc::{Csfq, CsfqConfig, CsfqRole, Pi, PiConfig, Queue, Rate, Span, Time};
 use forebay_tcp::TcpConfig;
 use support::{Star, drop_tail, off, plain_link, tcp, udp};
@@ -25,20 +25,23 @@ fn two_routers(first: Queue<Packet>, rates_mbps: &[f64], start: Time) -> RunResu
     let probes = Probes { interval: Some(Span::from_seconds(1)), queues: true, flows: false, links: false };
     let (warmup, end) = (start + Span::from_seconds(2), start + Span::from_seconds(10));
     let mut builder = NetworkBuilder::new(1, warmup, end, probes);
-    let mut link = |name: &str, rate: Rate, queue: Queue<Packet>| {
+    let source = builder.add_node("source", NodeSpec::Host(None));
+    let router = builder.add_node("router", NodeSpec::Router);
+    let destination = builder.add_node("sink", NodeSpec::Host(None));
+    let mut link = |name: &str, ends, rate: Rate, queue: Queue<Packet>| {
         let queue = Some(("queue".into(), queue));
-        builder.add_link(LinkSpec { queue, ..plain_link(name, rate, PROPAGATION) })
+        builder.add_link(LinkSpec { queue, ..plain_link(name, ends, rate, PROPAGATION) })
     };
-    let edge = link("edge", EDGE, first);
-    let core = link("core", CORE, csfq(CsfqRole::Core, CORE));
+    link("edge", (source, router), EDGE, first);
+    link("core", (router, destination), CORE, csfq(CsfqRole::Core, CORE));
     for (index, rate_mbps) in rates_mbps.iter().enumerate() {
         builder.add_flow(FlowSpec {
             host_jitter: [Distribution::Constant(0.0); 2],
             name: format!("udp-{index}"),
             group: "udp".into(),
             transport: udp(*rate_mbps, 0.0),
-            forward: vec![edge, core],
-            backward: vec![],
+            source,
+            destination,
             start: start + Span::from_microseconds(37 * index as u64),
             stop: Time::NEVER,
             class: 0,

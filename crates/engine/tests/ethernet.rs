@@ -6,8 +6,8 @@
 mod support;
 
 use forebay_engine::{
-    AdapterSpec, Arbiter, Column, Distribution, EthernetPort, EthernetSwitchSpec, FlowControl, FlowSpec, FrameArrivals,
-    LinkId, LinkSpec, Network, NetworkBuilder, OnOff, Packet, Probes, RunResult, ServiceStep, Transport,
+    AdapterSpec, Arbiter, Column, Distribution, EthernetSwitchSpec, FlowControl, FlowSpec, FrameArrivals, LinkSpec,
+    Network, NetworkBuilder, NodeSpec, OnOff, Packet, Probes, RunResult, ServiceStep, Transport,
 };
 use forebay_qdisc::{Queue, Rate, Span, Time};
 use forebay_switching::congestion::CongestionManagement;
@@ -85,80 +85,44 @@ impl Default for Tree {
 /// How long a run is: this many frames on a link that is never idle.
 const FRAMES: u64 = 2000;
 
-/// The links of a network, by (from, to); switches are numbered first, then nodes.
-struct Wiring<'a> {
-    tree: &'a Tree,
-    links: Vec<((usize, usize), LinkId)>,
-    /// Of each switch and each node, in the order of its ports, who is at the other end.
-    neighbours: Vec<Vec<usize>>,
-}
-
-impl<'a> Wiring<'a> {
-    fn new(tree: &'a Tree, builder: &mut NetworkBuilder) -> Self {
-        let switches = tree.parents.len() + 1;
-        let trunks = tree.parents.iter().zip(1..).map(|(&parent, switch)| (parent % switch, switch));
+impl Tree {
+    /// The ends of all cables. Switches are numbered first, then nodes.
+    fn cables(&self) -> Vec<(usize, usize)> {
+        let switches = self.parents.len() + 1;
+        let trunks = self.parents.iter().zip(1..).map(|(&parent, switch)| (parent % switch, switch));
         let trunks: Vec<(usize, usize)> = trunks.collect();
-        let shortcut = tree.shortcut.map(|(one, other)| (one % switches, other % switches));
+        let shortcut = self.shortcut.map(|(one, other)| (one % switches, other % switches));
         let is_new = |&(one, other): &(usize, usize)| {
             one != other && !trunks.contains(&(one, other)) && !trunks.contains(&(other, one))
         };
-        let trunks = trunks.iter().copied().chain(shortcut.filter(is_new));
-        let cables = trunks.chain(tree.nodes.iter().zip(switches..).map(|(&switch, node)| (switch % switches, node)));
-        let neighbours = vec![Vec::new(); switches + tree.nodes.len()];
-        let mut wiring = Self { tree, links: Vec::new(), neighbours };
-        for ((one, other), cable) in cables.zip(0..) {
-            for (from, to) in [(one, other), (other, one)] {
-                let far_input_port = wiring.neighbours[to].len() as u16;
-                let propagation = tree.propagation_ns[cable % tree.propagation_ns.len()];
-                let rate = Rate::megabits(tree.link_megabits);
-                let link = plain_link(&format!("{from}->{to}"), rate, Span::from_nanoseconds(propagation));
-                let discipline = tree.discipline.filter(|_| from < switches);
-                let queue = discipline.map(|build| ("queue".to_owned(), build(rate)));
-                let classes = if tree.has_class_queues() { SharedMemory::CLASSES } else { 1 };
-                let class_queues = discipline.map(|build| (1..classes).map(|_| build(rate)).collect());
-                let class_queues = class_queues.unwrap_or_default();
-                let link = builder.add_link(LinkSpec { far_input_port, queue, class_queues, ..link });
-                wiring.links.push(((from, to), link));
-            }
-            wiring.neighbours[one].push(other);
-            wiring.neighbours[other].push(one);
-        }
-        wiring
+        let shortcut = shortcut.filter(is_new);
+        let to_nodes = self.nodes.iter().zip(switches..).map(|(&switch, node)| (switch % switches, node));
+        trunks.into_iter().chain(shortcut).chain(to_nodes).collect()
     }
 
-    fn link(&self, from: usize, to: usize) -> LinkId {
-        self.links.iter().find(|(ends, _)| *ends == (from, to)).unwrap().1
+    fn add_links(&self, builder: &mut NetworkBuilder) {
+        let switches = self.parents.len() + 1;
+        for ((one, other), cable) in self.cables().into_iter().zip(0..) {
+            for (from, to) in [(one, other), (other, one)] {
+                let propagation = Span::from_nanoseconds(self.propagation_ns[cable % self.propagation_ns.len()]);
+                let rate = Rate::megabits(self.link_megabits);
+                let link = plain_link(&format!("{from}->{to}"), (from as u32, to as u32), rate, propagation);
+                let discipline = self.discipline.filter(|_| from < switches);
+                let queue = discipline.map(|build| ("queue".to_owned(), build(rate)));
+                let classes = if self.has_class_queues() { SharedMemory::CLASSES } else { 1 };
+                let class_queues = discipline.map(|build| (1..classes).map(|_| build(rate)).collect());
+                let class_queues = class_queues.unwrap_or_default();
+                // The port to the first node is slow for a while.
+                let step = |frames, part| ServiceStep { from: self.at(frames), rate: Some(self.rate(part)) };
+                let slow = vec![step(FRAMES / 10, self.service[0]), step(FRAMES * 4 / 5, 1.0)];
+                let service = if to == switches { slow } else { Vec::new() };
+                builder.add_link(LinkSpec { queue, class_queues, service, ..link });
+            }
+        }
     }
 
     fn rate(&self, part: f64) -> Rate {
-        Rate::megabits(((part * self.tree.link_megabits as f64) as u64).max(1))
-    }
-
-    fn port(&self, from: usize, to: usize) -> EthernetPort {
-        // The port to the first node is slow for a while.
-        let slow = to == self.tree.parents.len() + 1;
-        let step = |frames, part| ServiceStep { from: self.tree.at(frames), rate: Some(self.rate(part)) };
-        let (begin, end) = (step(FRAMES / 10, self.tree.service[0]), step(FRAMES * 4 / 5, 1.0));
-        let service = if slow { vec![begin, end] } else { Vec::new() };
-        EthernetPort { out: self.link(from, to), incoming: self.link(to, from), service }
-    }
-
-    /// A shortest way from `from` to `to`.
-    fn path(&self, from: usize, to: usize) -> Vec<usize> {
-        let mut ways = vec![vec![from]];
-        loop {
-            let mut longer = Vec::new();
-            for way in ways {
-                let last = way[way.len() - 1];
-                if last == to {
-                    return way;
-                }
-                for &next in self.neighbours[last].iter().filter(|next| !way.contains(next)) {
-                    longer.push([&way[..], &[next]].concat());
-                }
-            }
-            ways = longer;
-        }
+        Rate::megabits(((part * self.link_megabits as f64) as u64).max(1))
     }
 }
 
@@ -177,12 +141,9 @@ impl Tree {
         let interval = self.sampled.map(|frames| self.at(frames).since(Time::ZERO));
         let probes = Probes { interval, queues: true, flows: true, links: true };
         let mut builder = NetworkBuilder::new(self.seed, self.at(FRAMES / 8), self.at(FRAMES), probes);
-        let wiring = Wiring::new(self, &mut builder);
         let switches = self.parents.len() + 1;
         for switch in 0..switches {
-            builder.add_ethernet_switch(EthernetSwitchSpec {
-                name: format!("switch-{switch}"),
-                ports: wiring.neighbours[switch].iter().map(|&to| wiring.port(switch, to)).collect(),
+            let spec = EthernetSwitchSpec {
                 memory: self.switch_memory,
                 flow_control: self.switch_control,
                 reaction: Span::from_nanoseconds(self.reaction_ns),
@@ -190,13 +151,12 @@ impl Tree {
                 strict_priority: self.strict_priority,
                 forwarding_delay: Span::from_nanoseconds(self.forwarding_ns),
                 congestion: self.congestion.clone(),
-            });
+            };
+            builder.add_node(&format!("switch-{switch}"), NodeSpec::EthernetSwitch(Box::new(spec)));
         }
-        for (number, node) in (switches..switches + self.nodes.len()).enumerate() {
-            let slow = ServiceStep { from: Time::ZERO, rate: Some(wiring.rate(self.service[1])) };
-            builder.add_adapter(AdapterSpec {
-                name: format!("node-{number}"),
-                port: EthernetPort { service: Vec::new(), ..wiring.port(node, wiring.neighbours[node][0]) },
+        for number in 0..self.nodes.len() {
+            let slow = ServiceStep { from: Time::ZERO, rate: Some(self.rate(self.service[1])) };
+            let spec = AdapterSpec {
                 voq_limit: self.voq_limit,
                 rate_limiters: self.rate_limiters,
                 egress_bytes: 150_000,
@@ -204,29 +164,30 @@ impl Tree {
                 reaction: Span::from_nanoseconds(self.reaction_ns / 2),
                 service: if number == 1 { vec![slow] } else { Vec::new() },
                 congestion: self.congestion.clone(),
-            });
+            };
+            builder.add_node(&format!("node-{number}"), NodeSpec::Host(Some(Box::new(spec))));
         }
+        self.add_links(&mut builder);
         for number in 0..self.nodes.len() {
-            self.add_flows(number, &wiring, &mut builder);
+            self.add_flows(number, &mut builder);
         }
         builder.build().unwrap()
     }
 
     /// The flows of a node, which share a generator: to the first node or its neighbour, and to one further on.
-    fn add_flows(&self, number: usize, wiring: &Wiring<'_>, builder: &mut NetworkBuilder) {
+    fn add_flows(&self, number: usize, builder: &mut NetworkBuilder) {
         let (first, count) = (self.parents.len() + 1, self.nodes.len());
         let near = usize::from(number == 0);
         let far = (number + count / 2) % count;
         let targets = if far == near || far == number { vec![near] } else { vec![near, far] };
         let mut add = |to: usize, group: &str, transport: Transport| {
-            let path = wiring.path(first + number, first + to);
             builder.add_flow(FlowSpec {
                 host_jitter: [Distribution::Constant(0.0); 2],
                 name: format!("{group}-{number}-{to}"),
                 group: group.into(),
                 transport,
-                forward: path.windows(2).map(|hop| wiring.link(hop[0], hop[1])).collect(),
-                backward: path.windows(2).rev().map(|hop| wiring.link(hop[1], hop[0])).collect(),
+                source: (first + number) as u32,
+                destination: (first + to) as u32,
                 start: Time::ZERO + Span::from_nanoseconds(70 * number as u64),
                 stop: Time::NEVER,
                 class: (number % 3) as u8,

@@ -4,7 +4,9 @@
 
 mod support;
 
-use forebay_engine::{Distribution, FlowSpec, LinkSpec, NetworkBuilder, Probes, RunResult, Transport, UdpPattern};
+use forebay_engine::{
+    Distribution, FlowSpec, LinkSpec, NetworkBuilder, NodeSpec, Probes, RunResult, Transport, UdpPattern,
+};
 use forebay_qdisc::{DropTail, DropTailConfig, Queue, Rate, Span, Time};
 use forebay_units::QueueSize;
 use support::plain_link;
@@ -17,9 +19,10 @@ fn poisson_through_drop_tail(load: f64, length: Distribution, limit: u64, second
     let mut builder = NetworkBuilder::new(seed, warmup, end, Probes::default());
     let config = DropTailConfig { limit: QueueSize::Packets(limit) };
     let queue = Queue::Law(Box::new(DropTail::new(&config, rate, 0).unwrap()));
-    let link = builder.add_link(LinkSpec {
+    let [source, destination] = ["source", "sink"].map(|name| builder.add_node(name, NodeSpec::Host(None)));
+    builder.add_link(LinkSpec {
         queue: Some(("drop_tail".into(), queue)),
-        ..plain_link("bottleneck", rate, Span::from_milliseconds(1))
+        ..plain_link("bottleneck", (source, destination), rate, Span::from_milliseconds(1))
     });
     builder.add_flow(FlowSpec {
         host_jitter: [Distribution::Constant(0.0); 2],
@@ -31,8 +34,8 @@ fn poisson_through_drop_tail(load: f64, length: Distribution, limit: u64, second
             header_bytes: 0,
             ecn: false,
         },
-        forward: vec![link],
-        backward: vec![],
+        source,
+        destination,
         start: Time::ZERO,
         stop: Time::NEVER,
         class: 0,

@@ -5,12 +5,13 @@
 mod support;
 
 use forebay_engine::{
-    Distribution, FabricSpec, FlowSpec, Inputs, LinkSpec, Network, NetworkBuilder, Probes, RunResult, Transport,
+    CrossbarSpec, Distribution, FlowSpec, Inputs, LinkSpec, Network, NetworkBuilder, NodeIndex, NodeSpec, Probes,
+    RunResult, Transport,
 };
 use forebay_qdisc::{Rate, Span, Time};
 use forebay_switching::{InputFifos, IslipConfig, MwmConfig, PimConfig, SchedulerConfig, Speedup, VirtualOutputQueues};
 use forebay_tcp::TcpConfig;
-use support::{drop_tail, tcp, udp};
+use support::{drop_tail, plain_link, tcp, udp};
 
 const PORTS: usize = 3;
 const LINE: Rate = Rate::megabits(10);
@@ -24,49 +25,37 @@ fn voqs(scheduler: &SchedulerConfig, limit: u32) -> Inputs {
 fn network(inputs: Inputs, speedup: &str, probes: Probes) -> Network {
     let mut builder =
         NetworkBuilder::new(1, Time::ZERO + Span::from_seconds(1), Time::ZERO + Span::from_seconds(6), probes);
-    let link = |builder: &mut NetworkBuilder, name: String, far_input_port, fabric: Option<(u32, u8)>| {
-        let queue = fabric.map(|_| ("queue".to_owned(), drop_tail(4)));
-        let propagation = Span::from_microseconds(700 + 310 * u64::from(far_input_port));
-        let rate = LINE;
-        let (shares_state, loss, trace, watched_flows) = (false, 0.0, None, Vec::new());
-        builder.add_link(LinkSpec {
-            name,
-            rate,
-            propagation,
-            queue,
-            class_queues: Vec::new(),
-            shares_state,
-            loss,
-            far_input_port,
-            fabric,
-            trace,
-            watched_flows,
-        })
+    let crossbar =
+        CrossbarSpec { ports: PORTS, inputs, slot: LINE.transmission_time(1000), speedup: speedup.parse().unwrap() };
+    let switch = builder.add_node("switch", NodeSpec::Crossbar(Box::new(crossbar)));
+    let mut add = |name: &str, kind: fn() -> NodeSpec| -> Vec<NodeIndex> {
+        (0..PORTS).map(|port| builder.add_node(&format!("{name}-{port}"), kind())).collect()
     };
-    let slot = LINE.transmission_time(1000);
-    let fabric = builder.add_fabric(FabricSpec {
-        name: "switch".into(),
-        ports: PORTS,
-        inputs,
-        slot,
-        speedup: speedup.parse().unwrap(),
-    });
-    let ins: Vec<u32> = (0..PORTS).map(|port| link(&mut builder, format!("in-{port}"), port as u16, None)).collect();
-    let outs: Vec<u32> =
-        (0..PORTS).map(|port| link(&mut builder, format!("out-{port}"), 0, Some((fabric, port as u8)))).collect();
+    let (muxes, sinks) = (add("mux", || NodeSpec::Router), add("sink", || NodeSpec::Host(None)));
+    let propagation = |port: usize| Span::from_microseconds(700 + 310 * port as u64);
+    for (port, &mux) in muxes.iter().enumerate() {
+        builder.add_link(plain_link(&format!("in-{port}"), (mux, switch), LINE, propagation(port)));
+    }
+    for (port, &sink) in sinks.iter().enumerate() {
+        let queue = Some(("queue".to_owned(), drop_tail(4)));
+        let link = plain_link(&format!("out-{port}"), (switch, sink), LINE, propagation(0));
+        builder.add_link(LinkSpec { queue, ..link });
+    }
     for pair in 0..PORTS * PORTS {
         let config = TcpConfig { sack: pair % 2 == 0, ..TcpConfig::ns2(64) };
         for (kind, transport) in [("tcp", tcp(config)), ("udp", udp(0.7 + 0.05 * pair as f64, 0.5))] {
             let name = format!("{kind}-{pair}");
-            let access = link(&mut builder, format!("access-{name}"), 0, None);
-            let back = link(&mut builder, format!("back-{name}"), 0, None);
+            let (source, destination) = (builder.add_node(&name, NodeSpec::Host(None)), sinks[pair % PORTS]);
+            let ends = (source, muxes[pair / PORTS]);
+            builder.add_link(plain_link(&format!("access-{name}"), ends, LINE, propagation(0)));
+            builder.add_link(plain_link(&format!("back-{name}"), (destination, source), LINE, propagation(0)));
             builder.add_flow(FlowSpec {
                 host_jitter: [Distribution::Constant(0.0); 2],
                 group: kind.into(),
                 name,
                 transport,
-                forward: vec![access, ins[pair / PORTS], outs[pair % PORTS]],
-                backward: vec![back],
+                source,
+                destination,
                 start: Time::ZERO + Span::from_microseconds(1_003 * pair as u64),
                 stop: Time::NEVER,
                 class: 0,
@@ -125,29 +114,19 @@ fn a_packet_crosses_at_the_first_phase_after_its_arrival() {
     // A single packet: 1000 B take 800 us on each line. In at 800 + 700 us; the phases of speedup 1 come each 800 us,
     // so the next is at 1600 us; out at 2400 + 700 us.
     let mut builder = NetworkBuilder::new(1, Time::ZERO, Time::ZERO + Span::from_milliseconds(10), Probes::default());
-    let fabric = builder.add_fabric(FabricSpec {
-        name: "switch".into(),
+    let crossbar = CrossbarSpec {
         ports: PORTS,
         inputs: voqs(&SchedulerConfig::Mwm(MwmConfig {}), 1),
         slot: LINE.transmission_time(1000),
         speedup: Speedup::ONE,
-    });
-    let mut link = |name: &str, far_input_port, fabric| {
-        builder.add_link(LinkSpec {
-            name: name.into(),
-            rate: LINE,
-            propagation: Span::from_microseconds(700),
-            queue: None,
-            class_queues: Vec::new(),
-            shares_state: false,
-            loss: 0.0,
-            far_input_port,
-            fabric,
-            trace: None,
-            watched_flows: Vec::new(),
-        })
     };
-    let (there, on) = (link("in", 2, None), link("out", 0, Some((fabric, 1))));
+    let switch = builder.add_node("switch", NodeSpec::Crossbar(Box::new(crossbar)));
+    let hosts: Vec<NodeIndex> =
+        (0..PORTS + 1).map(|host| builder.add_node(&format!("host-{host}"), NodeSpec::Host(None))).collect();
+    // The source is at the third input, the destination at the second output.
+    for ends in [(hosts[0], switch), (hosts[1], switch), (hosts[2], switch), (switch, hosts[0]), (switch, hosts[3])] {
+        builder.add_link(plain_link(&format!("{ends:?}"), ends, LINE, Span::from_microseconds(700)));
+    }
     let Transport::Udp { length, header_bytes, ecn, .. } = udp(1.0, 0.0) else { unreachable!() };
     let pattern = forebay_engine::UdpPattern::Constant { rate_bps: 1.0, jitter: 0.0, random_phase: false };
     builder.add_flow(FlowSpec {
@@ -155,8 +134,8 @@ fn a_packet_crosses_at_the_first_phase_after_its_arrival() {
         name: "one".into(),
         group: "one".into(),
         transport: Transport::Udp { pattern, length, header_bytes, ecn },
-        forward: vec![there, on],
-        backward: vec![],
+        source: hosts[2],
+        destination: hosts[3],
         start: Time::ZERO,
         stop: Time::NEVER,
         class: 0,

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use forebay_engine::{
-    Application, CellArrivals, Distribution, FabricSpec, FlowSpec, Inputs, LinkSpec, Network, NetworkBuilder, Probes,
-    RateStep, RunError, TraceSpec, Transport, UdpPattern, stream,
+    Application, CellArrivals, CrossbarSpec, Distribution, FlowSpec, Inputs, LinkSpec, Network, NetworkBuilder,
+    NodeSpec, Probes, RateStep, RunError, TraceSpec, Transport, UdpPattern, stream,
 };
 use forebay_qdisc::{Queue, Rng, Time};
 use forebay_switching::{InputFifos, SharedMemory, VirtualOutputQueues};
@@ -17,9 +17,9 @@ use forebay_units::QueueSize;
 use crate::build::hosts::HostTimes;
 use crate::guests::Guests;
 use crate::lan::Lan;
-use crate::layout::{CellsOfInput, DirectedLink, Layout, PlannedFabric, PlannedFlow, Source};
+use crate::plan::{CellsOfInput, Plan, PlannedFabric, PlannedFlow, PlannedKind, PlannedLink, PlannedNode, Source};
 use crate::schema::{
-    self, Cells, Fabric, HostQueue, QueueSpec, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern,
+    self, Cells, Fabric, HostQueue, QueueSpec, ScenarioSpec, SeriesKind, ServiceAt, Switch, UdpPattern as Pattern,
 };
 
 /// Links or flows that are added between two calls of the control function.
@@ -39,33 +39,41 @@ pub(crate) fn network(
 ) -> Result<Network, RunError> {
     let mut go_on = || if control(0.0) { Ok(()) } else { Err(RunError::Stopped) };
     go_on()?;
-    let mut layout = Layout::new(scenario, seed);
+    let mut plan = Plan::new(scenario, seed);
     go_on()?;
     let at = |span| Time::ZERO + span;
     let mut builder = NetworkBuilder::new(seed, at(scenario.warmup), at(scenario.duration), probes(scenario));
-    let mut switches: BTreeMap<usize, Switch<'_>> = BTreeMap::new();
+    let mut switches: BTreeMap<u32, Switch<'_>> = BTreeMap::new();
     if let HostQueue::Packets(packets) = scenario.host_queue {
         builder.limit_device_queues(packets);
     }
-    let watched = watched_flows(&layout, scenario);
-    let host_times = HostTimes::new(&layout, scenario);
-    // Links and routes of a million flows take hundreds of megabytes: each is freed when it has been added.
-    for (index, link) in std::mem::take(&mut layout.links).into_iter().enumerate() {
+    let watched = watched_flows(&plan, scenario);
+    let host_times = HostTimes::new(&plan, scenario);
+    let lan = scenario.topology.lan();
+    for (index, node) in plan.nodes.iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
-        let switch = switches.entry(link.node).or_insert_with(|| Switch::new(seed, guests));
+        builder.add_node(&node.name, node_spec(node, lan.as_ref(), scenario)?);
+    }
+    // Links of a million flows take hundreds of megabytes: each is freed when it has been added.
+    for (index, link) in std::mem::take(&mut plan.links).into_iter().enumerate() {
+        if index.is_multiple_of(STEPS_PER_CHECK) {
+            go_on()?;
+        }
+        let switch = switches.entry(link.from).or_insert_with(|| Switch::new(seed, guests));
         let watched_flows = watched.get(link.name.as_str()).cloned().unwrap_or_default();
-        builder.add_link(link_spec(link, switch, guests, watched_flows, scenario, seed, out)?);
+        let ends = [link.from, link.to].map(|node| &plan.nodes[node as usize]);
+        let service = match (&lan, ends) {
+            (Some(lan), [PlannedNode { kind: PlannedKind::EthernetSwitch(_), .. }, to]) => {
+                ethernet::service(lan, &to.name, ServiceAt::Switch)
+            }
+            _ => Vec::new(),
+        };
+        let link = link_spec(link, switch, guests, watched_flows, scenario, seed, out)?;
+        builder.add_link(LinkSpec { service, ..link });
     }
-    for fabric in &layout.fabrics {
-        builder.add_fabric(self::fabric(fabric, scenario)?);
-    }
-    let lan = scenario.topology.lan();
-    if let Some(lan) = &lan {
-        ethernet::add_stations(lan, &layout, &mut builder);
-    }
-    for (index, planned) in std::mem::take(&mut layout.flows).into_iter().enumerate() {
+    for (index, planned) in std::mem::take(&mut plan.flows).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
@@ -87,8 +95,23 @@ fn probes(scenario: &ScenarioSpec) -> Probes {
     }
 }
 
+fn node_spec(node: &PlannedNode<'_>, lan: Option<&Lan<'_>>, scenario: &ScenarioSpec) -> Result<NodeSpec, RunError> {
+    Ok(match (&node.kind, lan) {
+        (PlannedKind::Host, _) => NodeSpec::Host(None),
+        (PlannedKind::Router, _) => NodeSpec::Router,
+        (PlannedKind::Crossbar(fabric), _) => NodeSpec::Crossbar(Box::new(crossbar(fabric, scenario)?)),
+        (PlannedKind::EthernetSwitch(spec), Some(lan)) => {
+            NodeSpec::EthernetSwitch(Box::new(ethernet::switch(lan, spec, &node.name)))
+        }
+        (PlannedKind::Adapter, Some(lan)) => NodeSpec::Host(Some(Box::new(ethernet::adapter(lan, &node.name)))),
+        (PlannedKind::EthernetSwitch(_) | PlannedKind::Adapter, None) => {
+            return Err(RunError::Invariant(format!("`{}` is not on an Ethernet", node.name)));
+        }
+    })
+}
+
 fn link_spec(
-    link: DirectedLink,
+    link: PlannedLink,
     switch: &mut Switch<'_>,
     guests: Option<&dyn Guests>,
     watched_flows: Vec<u32>,
@@ -122,8 +145,10 @@ fn link_spec(
         class_queues,
         shares_state,
         loss: link.spec.loss,
-        far_input_port: link.far_input_port,
-        fabric: link.fabric,
+        from: link.from,
+        to: link.to,
+        metric: link.metric,
+        service: Vec::new(),
         trace: out
             .zip(trace)
             .map(|(out, trace)| TraceSpec { path: out.join(trace.file_name()), snaplen: trace.snaplen }),
@@ -134,7 +159,7 @@ fn link_spec(
 
 /// By queue, the flows whose gauges are sampled there: named one by one or by their group. Only queues that are asked
 /// for are in it, so that the others, which may be as many as there are flows, cost nothing.
-fn watched_flows<'a>(layout: &Layout, scenario: &'a ScenarioSpec) -> BTreeMap<&'a str, Vec<u32>> {
+fn watched_flows<'a>(plan: &Plan<'_>, scenario: &'a ScenarioSpec) -> BTreeMap<&'a str, Vec<u32>> {
     let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for gauges in scenario.probes.iter().flat_map(|probes| &probes.flow_gauges) {
         names.entry(&gauges.queue).or_default().extend(gauges.flows.iter().map(String::as_str));
@@ -142,7 +167,7 @@ fn watched_flows<'a>(layout: &Layout, scenario: &'a ScenarioSpec) -> BTreeMap<&'
     let watched_at = |names: &BTreeSet<&str>| {
         let mut flow = 0;
         let mut watched = Vec::new();
-        for planned in &layout.flows {
+        for planned in &plan.flows {
             let group = &scenario.flows[planned.group];
             if names.contains(planned.name.as_str()) || names.contains(group.name.as_str()) {
                 watched.push(flow);
@@ -168,7 +193,7 @@ fn packets(limit: Option<QueueSize>) -> Option<u32> {
     }
 }
 
-fn fabric(fabric: &PlannedFabric, scenario: &ScenarioSpec) -> Result<FabricSpec, RunError> {
+fn crossbar(fabric: &PlannedFabric, scenario: &ScenarioSpec) -> Result<CrossbarSpec, RunError> {
     let ports = fabric.ports;
     let (inputs, cell, speedup) = match &fabric.spec {
         Fabric::Cioq(cioq) => {
@@ -183,7 +208,7 @@ fn fabric(fabric: &PlannedFabric, scenario: &ScenarioSpec) -> Result<FabricSpec,
         Fabric::OutputQueued => return Err(RunError::Invariant("an output-queued switch has no fabric".into())),
     };
     let slot = fabric.line_rate.transmission_time(cell.map_or_else(|| scenario.largest_packet(), |cell| cell.0).max(1));
-    Ok(FabricSpec { name: fabric.name.clone(), ports, inputs, slot, speedup })
+    Ok(CrossbarSpec { ports, inputs, slot, speedup })
 }
 
 fn flow(
@@ -194,7 +219,7 @@ fn flow(
     seed: u64,
 ) -> Result<FlowSpec, RunError> {
     let group = &scenario.flows[planned.group];
-    let drawn_as = if let Source::Frames(frames) = &planned.source { &frames.first } else { &planned.name };
+    let drawn_as = if let Source::Frames(frames) = &planned.supply { &frames.first } else { &planned.name };
     let draw = |what: &str, from: Distribution| match from {
         Distribution::Constant(value) => value,
         drawn => drawn.draw(&mut stream(seed, &format!("flow/{drawn_as}/{what}"))),
@@ -229,8 +254,8 @@ fn flow(
         name: planned.name,
         group: group.name.clone(),
         transport,
-        forward: planned.forward,
-        backward: planned.backward,
+        source: planned.source,
+        destination: planned.destination,
         start: Time::ZERO + start + group.stagger * u64::from(planned.index),
         stop: group.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
         class: group.class,
@@ -239,7 +264,7 @@ fn flow(
 }
 
 fn cells_transport(cells: &Cells, planned: &PlannedFlow) -> Result<Transport, RunError> {
-    let Source::Cells(CellsOfInput { input, share, total, rate }) = planned.source else {
+    let Source::Cells(CellsOfInput { input, share, total, rate }) = planned.supply else {
         return Err(RunError::Invariant(format!("`{}`: cells without an input", planned.name)));
     };
     // A line that is asked for more than it carries is full.
@@ -301,8 +326,8 @@ mod tests {
         );
         let scenario =
             Scenario::load(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{}", error.render(false)));
-        let layout = Layout::new(scenario.spec(), 1);
-        watched_flows(&layout, scenario.spec()).into_iter().map(|(queue, flows)| (queue.to_owned(), flows)).collect()
+        let plan = Plan::new(scenario.spec(), 1);
+        watched_flows(&plan, scenario.spec()).into_iter().map(|(queue, flows)| (queue.to_owned(), flows)).collect()
     }
 
     #[test]

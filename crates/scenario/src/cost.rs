@@ -12,8 +12,8 @@ use forebay_qdisc::{
 };
 
 use crate::guests::Guests;
-use crate::layout::Layout;
 use crate::load::Scenario;
+use crate::plan::Plan;
 use crate::schema::{QueueSpec, Switch};
 
 const COST_SEED: u64 = 1;
@@ -68,7 +68,7 @@ pub fn cost_in(
     guests: Option<&dyn Guests>,
 ) -> Result<Option<Cost>, ParameterError> {
     let spec = scenario.spec();
-    let line = Layout::new(spec, spec.seed).links.into_iter().find(|candidate| candidate.name == link);
+    let line = Plan::new(spec, spec.seed).links.into_iter().find(|candidate| candidate.name == link);
     match line.and_then(|line| line.spec.queue.map(|queue| (queue, line.spec.rate))) {
         Some((queue, rate)) => {
             let mut switch = Switch::new(COST_SEED, guests);

@@ -4,7 +4,7 @@
 use forebay_units::Rate;
 
 use crate::lan::Lan;
-use crate::layout::Layout;
+use crate::plan::Plan;
 use crate::schema::{FlowGroup, HostCount, OneOrMany, ScenarioSpec, SwitchTopology, Topology, Transport};
 
 /// The link from the router to the sink (star) or to the other router (dumbbell).
@@ -79,7 +79,7 @@ pub const SWITCH: &str = "switch";
 /// Rate of the slowest of these links; `None` if there is none of them.
 #[must_use]
 pub fn slowest(spec: &ScenarioSpec, links: &[String]) -> Option<Rate> {
-    let all = Layout::new(spec, spec.seed).links;
+    let all = Plan::new(spec, spec.seed).links;
     all.into_iter().filter(|candidate| links.contains(&candidate.name)).map(|link| link.spec.rate).min()
 }
 

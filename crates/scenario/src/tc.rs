@@ -17,7 +17,7 @@ use forebay_units::{QueueSize, Rate, Span};
 
 use self::qdisc::Qdisc;
 use crate::Scenario;
-use crate::layout::{DirectedLink, Layout};
+use crate::plan::{Plan, PlannedLink};
 use crate::schema::QueueSpec;
 
 /// Limit of a queue that has none in the scenario.
@@ -78,12 +78,12 @@ pub fn tc_commands(scenario: &Scenario, link: &str, target: TcTarget<'_>) -> Opt
     links(scenario).find(|candidate| candidate.name == link).map(|link| script(&link, target))
 }
 
-fn links(scenario: &Scenario) -> impl Iterator<Item = DirectedLink> {
+fn links(scenario: &Scenario) -> impl Iterator<Item = PlannedLink> {
     let spec = scenario.spec();
-    Layout::new(spec, spec.seed).links.into_iter()
+    Plan::new(spec, spec.seed).links.into_iter()
 }
 
-fn script(link: &DirectedLink, TcTarget { device, packet_bytes }: TcTarget<'_>) -> String {
+fn script(link: &PlannedLink, TcTarget { device, packet_bytes }: TcTarget<'_>) -> String {
     let port = Port { rate: link.spec.rate, packet_bytes };
     let unlimited = QueueSpec::DropTail(DropTailConfig { limit: QueueSize::Packets(UNLIMITED_PACKETS) });
     let queue = link.spec.queue.as_deref().unwrap_or(&unlimited);
@@ -109,7 +109,7 @@ fn script(link: &DirectedLink, TcTarget { device, packet_bytes }: TcTarget<'_>) 
 }
 
 /// Delay and loss of the link. They belong behind the queue: netem at the same interface would take the queue's place.
-fn path_lines(link: &DirectedLink, device: &str) -> Vec<String> {
+fn path_lines(link: &PlannedLink, device: &str) -> Vec<String> {
     let mut netem = String::new();
     if link.propagation > Span::ZERO {
         let _ = write!(netem, " delay {}", exact_time(link.propagation));

@@ -13,6 +13,7 @@
 //! | `mwm.rs`, `islip.rs`, `pim.rs`, `longest_queue_first.rs`, `maximum_size.rs`, `wavefront.rs` | the schedulers |
 //! | `virtual_output_queues.rs`, `input_fifos.rs` | the queues at the inputs |
 //! | `speedup.rs` | when phases happen, exactly |
+//! | `paths.rs`, `paths/` | the interface of a path policy and the table of all of them; the policies |
 //! | `load_matrix.rs` | how traffic is spread over pairs of ports |
 //! | `shared_memory.rs`, `pause.rs` | memory divided among inputs, and what stops the feeder of one that fills |
 //! | `congestion.rs`, `congestion/` | the interface of congestion management schemes; the schemes, one file each |
@@ -30,6 +31,7 @@ mod matching;
 mod maximum_size;
 mod mwm;
 mod occupancy;
+mod paths;
 mod pause;
 mod pim;
 mod port_set;
@@ -52,6 +54,9 @@ pub use matching::Matching;
 pub use maximum_size::MaximumSizeConfig;
 pub use mwm::MwmConfig;
 pub use occupancy::Occupancy;
+pub use paths::ecmp::{EcmpConfig, EcmpSalt};
+pub use paths::single::SingleConfig;
+pub use paths::{PathPolicy, PathPolicyConfig};
 pub use pause::{PAUSE_QUANTUM_BITS, PauseConfig, PauseReceiver, PauseSender, SHORTEST_FRAME, headroom};
 pub use pim::PimConfig;
 pub use rand_core::Rng;

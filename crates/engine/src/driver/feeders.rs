@@ -1,14 +1,15 @@
 //! Packets on their way to a node that links lead to: each link has a FIFO, and the node takes the earliest of their
 //! first packets. Simultaneous arrivals come in the order of [`Salts`].
 
+use std::hint::select_unpredictable;
 use std::iter;
 
 use forebay_qdisc::Time;
 
 use crate::driver::agenda::set_bits;
-use crate::driver::deadlines::Deadlines;
 use crate::driver::ring::Ring;
 use crate::driver::ties::{Salts, rank};
+use crate::driver::tournament::Tournament;
 use crate::packet::Packet;
 
 /// Few links, whose first arrivals are compared directly.
@@ -26,7 +27,7 @@ struct FewLinks {
 }
 
 pub(crate) struct ManyFeeders {
-    first: Deadlines,
+    first: Tournament,
     rings: Vec<Ring<Packet>>,
     salts: Salts,
 }
@@ -48,8 +49,8 @@ impl FewFeeders {
 
     /// Adds a packet, which arrives no earlier than those sent before on its link.
     #[inline(always)]
-    pub fn push(&mut self, packet: Packet, feeder: usize) {
-        let feeder = feeder % Self::FEW;
+    pub fn push(&mut self, packet: Packet) {
+        let feeder = packet.input() as usize % Self::FEW;
         push(&mut self.links.rings[feeder], packet);
         // Without branches, which would often be mispredicted. Behind another packet nothing changes.
         self.first[feeder] = packet.time.min(self.first[feeder]);
@@ -70,14 +71,15 @@ impl FewFeeders {
         packet
     }
 
-    /// The first of several links, a bit each, on which the next packets arrive at the same time.
+    /// The first of several links, a bit each, on which the next packets arrive at the same time. Without branches, which
+    /// would often be mispredicted.
     #[inline(never)]
-    fn choose(&self, mut links: u64) -> u32 {
-        let mut first = (u64::MAX, u32::MAX);
-        while links != 0 {
-            let link = links.trailing_zeros();
-            links &= links - 1;
-            first = first.min((rank(self.links.salts[link as usize % Self::FEW], self.next), link));
+    fn choose(&self, links: u64) -> u32 {
+        let mut first = (u64::MAX, 0);
+        for (link, &salt) in (0..).zip(&self.links.salts) {
+            let rank = rank(salt, self.next);
+            let is_first = (links >> link & 1 != 0) & (rank < first.0);
+            first = (select_unpredictable(is_first, rank, first.0), select_unpredictable(is_first, link, first.1));
         }
         first.1
     }
@@ -86,14 +88,15 @@ impl FewFeeders {
 impl ManyFeeders {
     pub fn new(salts: Salts) -> Self {
         let feeders = salts.len();
-        Self { first: Deadlines::new(feeders), rings: iter::repeat_with(Ring::default).take(feeders).collect(), salts }
+        Self { first: Tournament::new(feeders), rings: iter::repeat_with(Ring::default).take(feeders).collect(), salts }
     }
 
     pub fn next(&self) -> Time {
         self.first.earliest()
     }
 
-    pub fn push(&mut self, packet: Packet, feeder: usize) {
+    pub fn push(&mut self, packet: Packet) {
+        let feeder = packet.input() as usize;
         if push(&mut self.rings[feeder], packet) {
             self.first.set(feeder, packet.time);
         }

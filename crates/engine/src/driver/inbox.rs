@@ -7,8 +7,8 @@ use std::iter;
 
 use forebay_qdisc::Time;
 
+use crate::driver::calendar::Calendar;
 use crate::driver::feeders::{FewFeeders, ManyFeeders};
-use crate::driver::granules::Granules;
 use crate::driver::pool::Pool;
 use crate::driver::ties::Salts;
 use crate::packet::Packet;
@@ -26,52 +26,54 @@ const _: () = assert!(size_of::<Inbox>() == 64);
 enum Packets {
     FewLinks(FewFeeders),
     ManyLinks(Box<ManyFeeders>),
-    AnyOrder(Box<Granules>),
-    Elsewhere(Box<Outgoing>),
+    AnyOrder(Box<Calendar>),
+    Elsewhere(Vec<Packet>),
 }
 
-/// Packets for a node on another thread.
-#[derive(Default)]
-pub(crate) struct Outgoing {
-    pub packets: Vec<Packet>,
-    /// The feeder of each packet.
-    pub feeders: Vec<u32>,
+/// How packets come to a node, with the salts of its inputs.
+#[derive(Clone, Debug)]
+pub(crate) enum Arrivals {
+    /// In any order.
+    AnyOrder(Salts),
+    /// In order on each of its links.
+    ByLink(Salts),
 }
 
-impl Outgoing {
-    /// Where a packet of this feeder goes.
-    #[inline(never)]
-    fn room(&mut self, feeder: u32) -> &mut Vec<Packet> {
-        self.feeders.push(feeder);
-        &mut self.packets
+impl Arrivals {
+    pub fn salts(&self) -> &Salts {
+        let (Self::AnyOrder(salts) | Self::ByLink(salts)) = self;
+        salts
     }
 }
 
 impl Inbox {
-    /// For links with these salts, on each of which packets arrive in order.
-    pub fn of_links(salts: &Salts) -> Self {
-        Self::of(if salts.len() <= FewFeeders::FEW {
-            Packets::FewLinks(FewFeeders::new(salts))
-        } else {
-            Packets::ManyLinks(Box::new(ManyFeeders::new(salts.clone())))
+    /// See [`Calendar`] for `bucket_bits`.
+    pub fn new(arrivals: &Arrivals, bucket_bits: u32) -> Self {
+        Self::of(match arrivals {
+            Arrivals::AnyOrder(_) => Packets::AnyOrder(Box::new(Calendar::new(bucket_bits))),
+            Arrivals::ByLink(salts) if salts.len() <= FewFeeders::FEW => Packets::FewLinks(FewFeeders::new(salts)),
+            Arrivals::ByLink(salts) => Packets::ManyLinks(Box::new(ManyFeeders::new(salts.clone()))),
         })
     }
 
-    /// For packets that follow routes, in any order, with [granules](Granules) of 2^`granule_bits` ps.
-    pub fn of_routes(granule_bits: u32) -> Self {
-        Self::of(Packets::AnyOrder(Box::new(Granules::new(granule_bits))))
+    /// An empty inbox of the same kind.
+    pub fn empty(&self, salts: &Salts, bucket_bits: u32) -> Self {
+        let salts = salts.clone();
+        let is_calendar = matches!(self.packets, Packets::AnyOrder(_));
+        Self::new(&if is_calendar { Arrivals::AnyOrder(salts) } else { Arrivals::ByLink(salts) }, bucket_bits)
     }
 
+    /// For packets to a node on another thread.
     pub fn elsewhere() -> Self {
-        Self::of(Packets::Elsewhere(Box::default()))
+        Self::of(Packets::Elsewhere(Vec::new()))
     }
 
     fn of(packets: Packets) -> Self {
         Self { closed_until: Time::ZERO, packets }
     }
 
-    /// `None` for a node on this thread.
-    pub fn outgoing(&mut self) -> Option<&mut Outgoing> {
+    /// The packets for a node on another thread; `None` for one on this thread.
+    pub fn outgoing(&mut self) -> Option<&mut Vec<Packet>> {
         if let Packets::Elsewhere(packets) = &mut self.packets { Some(packets) } else { None }
     }
 
@@ -90,39 +92,35 @@ impl Inbox {
         if let Packets::ManyLinks(packets) = &self.packets { packets.next() } else { Time::NEVER }
     }
 
-    /// Where a packet goes that follows its route and arrives at `time`, and whether it may be the first arrival. It is
-    /// for the caller to push it: a packet that is passed on must be stored, and a wide load behind that would wait.
+    /// Adds a packet. Returns whether it may be the first arrival.
     #[inline(always)]
-    pub fn room(&mut self, time: Time, feeder: u32, pool: &mut Pool) -> (&mut Vec<Packet>, bool) {
-        assert!(time >= self.closed_until, "a packet into a closed window");
-        match &mut self.packets {
-            Packets::AnyOrder(packets) => packets.room(time, pool),
-            Packets::Elsewhere(outgoing) => (outgoing.room(feeder), true),
-            _ => unreachable!("a packet comes by a link"),
-        }
-    }
-
-    /// Adds a packet that comes by a link, which `feeder` numbers.
-    #[inline(always)]
-    pub fn push(&mut self, packet: Packet, feeder: u32) {
+    pub fn push(&mut self, packet: Packet, pool: &mut Pool) -> bool {
         assert!(packet.time >= self.closed_until, "a packet into a closed window");
         match &mut self.packets {
-            Packets::FewLinks(packets) => packets.push(packet, feeder as usize),
-            Packets::ManyLinks(packets) => packets.push(packet, feeder as usize),
-            Packets::AnyOrder(_) => unreachable!("a packet follows a route"),
-            Packets::Elsewhere(outgoing) => outgoing.room(feeder).push(packet),
+            Packets::AnyOrder(packets) => {
+                let (room, is_first) = packets.room(packet.time, pool);
+                room.push(packet);
+                is_first
+            }
+            Packets::FewLinks(packets) => {
+                packets.push(packet);
+                true
+            }
+            _ => self.push_seldom(packet.word_by_word()),
         }
     }
 
-    /// Adds a packet from another thread.
-    pub fn accept(&mut self, packet: Packet, feeder: u32, pool: &mut Pool) {
-        match &self.packets {
-            Packets::AnyOrder(_) => self.room(packet.time, feeder, pool).0.push(packet),
-            _ => self.push(packet, feeder),
+    #[inline(never)]
+    fn push_seldom(&mut self, packet: Packet) -> bool {
+        match &mut self.packets {
+            Packets::ManyLinks(packets) => packets.push(packet),
+            Packets::Elsewhere(packets) => packets.push(packet),
+            _ => unreachable!("the others are pushed before"),
         }
+        true
     }
 
-    /// As [`Granules::take`].
+    /// As [`Calendar::take`].
     #[inline]
     pub fn take(&mut self, until: Time, pool: &mut Pool, come_after: impl Fn(&Packet, &Packet) -> bool) -> Vec<Packet> {
         self.closed_until = until;
@@ -138,7 +136,7 @@ impl Inbox {
         self.closed_until = until;
     }
 
-    /// Takes the first packet; there must be one. Not where packets follow routes.
+    /// Takes the first packet; there must be one. Not where packets come in any order.
     #[inline(always)]
     pub fn receive(&mut self) -> Packet {
         if let Packets::FewLinks(packets) = &mut self.packets { packets.receive() } else { self.receive_of_many() }
@@ -147,7 +145,7 @@ impl Inbox {
     #[inline(never)]
     fn receive_of_many(&mut self) -> Packet {
         let Packets::ManyLinks(packets) = &mut self.packets else {
-            unreachable!("packets of routes are taken together")
+            unreachable!("packets in any order are taken together")
         };
         packets.receive()
     }
@@ -162,15 +160,16 @@ mod tests {
     use crate::driver::ties::rank;
     use crate::packet::PacketFields;
 
-    fn packet(time: u64, flow: u32) -> Packet {
+    fn packet(time: u64, input: u32) -> Packet {
         let (time, ecn) = (Time::from_picoseconds(time), Ecn::NotCapable);
-        Packet::new(PacketFields { time, stamp: 0, number: 0, flow, len_bytes: 1, flags: 0, class: 0, ecn })
+        let fields = PacketFields { time, stamp: 0, number: 0, flow: 0, len_bytes: 1, flags: 0, class: 0, ecn };
+        Packet::new(fields).arriving(time, input)
     }
 
     proptest! {
         #[test]
         fn it_gives_what_came_in_order(
-            granule_bits in prop::option::of(0_u32..12),
+            bucket_bits in prop::option::of(0_u32..12),
             feeders in 1_u32..30,
             steps in prop::collection::vec(
                 (prop::collection::vec((0_u64..100_000, 0_u32..30), 0..60), 0_u64..20_000), 1..20
@@ -178,7 +177,11 @@ mod tests {
         ) {
             // Two salts are equal: their feeders come in the order of the numbers.
             let salts = Salts::new((0..feeders).map(|feeder| (feeder / 2).wrapping_mul(0x9e37_79b9)));
-            let mut inbox = granule_bits.map_or_else(|| Inbox::of_links(&salts), Inbox::of_routes);
+            let arrivals = match bucket_bits {
+                Some(_) => Arrivals::AnyOrder(salts.clone()),
+                None => Arrivals::ByLink(salts.clone()),
+            };
+            let mut inbox = Inbox::new(&arrivals, bucket_bits.unwrap_or(0));
             let (mut model, mut now, mut pool) = (Vec::new(), 0, Pool::default());
             let mut last = vec![0; feeders as usize];
             for (arrivals, step) in steps {
@@ -186,22 +189,22 @@ mod tests {
                     let feeder = feeder % feeders;
                     let last = &mut last[feeder as usize];
                     // Packets on a link arrive in order.
-                    let time = if granule_bits.is_none() { (now + delay % 500).max(*last) } else { now + delay };
+                    let time = if bucket_bits.is_none() { (now + delay % 500).max(*last) } else { now + delay };
                     *last = time;
-                    inbox.accept(packet(time, feeder), feeder, &mut pool);
+                    inbox.push(packet(time, feeder), &mut pool);
                     model.push((time, feeder));
                 }
                 let first = model.iter().min().map_or(Time::NEVER, |first| Time::from_picoseconds(first.0));
                 prop_assert_eq!(inbox.next(), first);
                 now += step;
                 let taken = inbox.take(Time::from_picoseconds(now), &mut pool, |one, other| {
-                    one.flow_id() != other.flow_id() && salts.come_after(one.flow_id(), other.flow_id(), one.time)
+                    salts.come_after(one.input(), other.input(), one.time)
                 });
                 let mut expected: Vec<(u64, u32)> = model.iter().copied().filter(|arrival| arrival.0 < now).collect();
                 expected.sort_by_key(|&(time, feeder)| {
                     (time, rank(salts.of(feeder), Time::from_picoseconds(time)), feeder)
                 });
-                let given = taken.iter().map(|packet| (packet.time.picoseconds(), packet.flow_id()));
+                let given = taken.iter().map(|packet| (packet.time.picoseconds(), packet.input()));
                 prop_assert_eq!(given.collect::<Vec<_>>(), expected);
                 model.retain(|arrival| arrival.0 >= now);
                 prop_assert_eq!(inbox.next() == Time::NEVER, model.is_empty());
@@ -213,9 +216,10 @@ mod tests {
     #[test]
     #[should_panic(expected = "a packet into a closed window")]
     fn nothing_comes_into_a_closed_window() {
-        let (mut inbox, mut pool) = (Inbox::of_links(&Salts::new([0].into_iter())), Pool::default());
+        let arrivals = Arrivals::ByLink(Salts::new([0].into_iter()));
+        let (mut inbox, mut pool) = (Inbox::new(&arrivals, 0), Pool::default());
         let taken = inbox.take(Time::from_picoseconds(100), &mut pool, |_, _| false);
         pool.give_back(taken);
-        inbox.push(packet(99, 0), 0);
+        inbox.push(packet(99, 0), &mut pool);
     }
 }

@@ -1,18 +1,18 @@
-//! The objects of the driver: nodes, and the lanes between them.
+//! The objects of the driver: nodes, and the channels between them.
+
+use std::sync::Arc;
 
 use forebay_qdisc::Time;
 
 use crate::driver::agenda::Agenda;
-use crate::driver::inbox::{Inbox, Outgoing};
+use crate::driver::inbox::{Arrivals, Inbox};
 use crate::driver::pool::Pool;
-use crate::driver::routes::{RouteRows, Routes, Step};
+use crate::driver::routes::{Routes, Way};
 use crate::driver::ties::Salts;
-use crate::ethernet::control::{ControlRows, MessageTable};
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::report::Report;
 use crate::packet::Packet;
-use crate::packet::sack::SackTable;
-use crate::spec::LinkId;
+use crate::packet::side_tables::{Detached, SideTables};
 
 pub(crate) use crate::driver::routes::NodeId;
 
@@ -20,19 +20,19 @@ pub(crate) use crate::driver::routes::NodeId;
 /// arrivals, these in the order of [`Salts`], and idle ports choose after all arrivals.
 pub(crate) trait Node: Send {
     /// Does what comes before time zero: an endpoint is ahead of its node by the delay of its downlink.
-    fn start(&mut self, _me: NodeId, _lanes: &mut Lanes) {}
+    fn start(&mut self, _me: NodeId, _lanes: &mut Channels) {}
 
     /// When it is due without an arrival.
     fn next(&self) -> Time;
 
     /// Does everything before `until`. Returns how long its link is busy with settled packets: before that, and before
     /// `until`, it begins to send nothing more.
-    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time;
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time;
 
     /// Runs, and also returns when the node is due next without an arrival: one call for both.
-    fn take_turn(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> (Time, Time) {
-        let silent_until = self.run(until, me, lanes);
-        (silent_until, self.next())
+    fn take_turn(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
+        let earliest_output = self.run(until, me, channels);
+        (earliest_output, self.next())
     }
 
     /// Settles nothing ahead of time: the same results, slower.
@@ -43,20 +43,24 @@ pub(crate) trait Node: Send {
     fn finish(&mut self, end: Time, report: &mut Report);
 }
 
-/// The lanes between nodes, and the side tables of the packets there.
-pub(crate) struct Lanes {
+/// A node on its way into the driver, and how its packets come.
+pub(crate) struct PlacedNode {
+    pub node: Box<dyn Node>,
+    pub arrivals: Arrivals,
+}
+
+/// The channels between nodes: what is on its way, and when each node is due.
+pub(crate) struct Channels {
     pub routes: Routes,
     inboxes: Vec<Inbox>,
+    /// The salts of each node's inputs.
+    salts: Arc<[Salts]>,
     pub agenda: Agenda,
-    granule_bits: u32,
+    bucket_bits: u32,
     pool: Pool,
     pub measured: MeasuredInterval,
-    /// Blocks of the ACKs in flight.
-    pub sacks: SackTable,
-    /// Messages of the control frames in flight.
-    pub messages: MessageTable,
-    /// Which packets are control frames, if there are any.
-    pub control: Option<ControlRows>,
+    /// Data of packets that does not fit into them.
+    pub tables: SideTables,
     /// Packets on their way at the end, by (flow, direction).
     in_flight: Vec<u64>,
     pub taken: u64,
@@ -64,36 +68,48 @@ pub(crate) struct Lanes {
     pub generated: u64,
 }
 
-impl Lanes {
-    /// See [`Granules`](crate::driver::granules::Granules) for `granule_bits`.
-    pub fn new(routes: Routes, nodes: usize, granule_bits: u32, measured: MeasuredInterval) -> Self {
-        let inbox = |node| routes.links_to(node).map_or_else(|| Inbox::of_routes(granule_bits), Inbox::of_links);
+impl Channels {
+    /// See [`Calendar`](crate::driver::calendar::Calendar) for `bucket_bits`.
+    pub fn new(
+        routes: Routes,
+        arrivals: &[Arrivals],
+        bucket_bits: u32,
+        tables: SideTables,
+        measured: MeasuredInterval,
+    ) -> Self {
         Self {
-            inboxes: (0..nodes).map(inbox).collect(),
-            agenda: Agenda::new(nodes),
-            granule_bits,
+            inboxes: arrivals.iter().map(|arrivals| Inbox::new(arrivals, bucket_bits)).collect(),
+            salts: arrivals.iter().map(|arrivals| arrivals.salts().clone()).collect(),
+            agenda: Agenda::new(arrivals.len()),
+            bucket_bits,
             pool: Pool::default(),
-            in_flight: vec![0; routes.directions()],
+            in_flight: vec![0; routes.destinations.len()],
             routes,
             measured,
-            sacks: SackTable::default(),
-            messages: MessageTable::default(),
-            control: None,
+            tables,
             taken: 0,
             generated: 0,
         }
     }
 
-    /// The lanes of one thread: packets for nodes `elsewhere` are kept to be handed over.
+    /// The channels of one thread: packets for nodes `elsewhere` are kept to be handed over.
     pub fn of_thread(&self, elsewhere: impl Fn(NodeId) -> bool) -> Self {
-        let mut lanes = Self::new(self.routes.clone(), self.inboxes.len(), self.granule_bits, self.measured);
-        for (inbox, node) in lanes.inboxes.iter_mut().zip(0..) {
-            if elsewhere(node) {
-                *inbox = Inbox::elsewhere();
-            }
+        let inbox = |(inbox, node): (&Inbox, NodeId)| {
+            if elsewhere(node) { Inbox::elsewhere() } else { inbox.empty(&self.salts[node as usize], self.bucket_bits) }
+        };
+        Self {
+            routes: self.routes.clone(),
+            inboxes: self.inboxes.iter().zip(0..).map(inbox).collect(),
+            salts: Arc::clone(&self.salts),
+            agenda: Agenda::new(self.inboxes.len()),
+            bucket_bits: self.bucket_bits,
+            pool: Pool::default(),
+            measured: self.measured,
+            tables: self.tables.of_thread(),
+            in_flight: vec![0; self.in_flight.len()],
+            taken: 0,
+            generated: 0,
         }
-        lanes.control = self.control;
-        lanes
     }
 
     /// Packets that were taken or generated so far: a measure of the work.
@@ -101,14 +117,18 @@ impl Lanes {
         self.taken + self.generated
     }
 
-    pub fn outgoing(&mut self, node: NodeId) -> Option<&mut Outgoing> {
+    /// The packets for a node on another thread.
+    pub fn outgoing(&mut self, node: NodeId) -> Option<&mut Vec<Packet>> {
         self.inboxes[node as usize].outgoing()
     }
 
-    /// Adds a packet from another thread.
-    pub fn accept(&mut self, node: NodeId, packet: Packet, feeder: u32) {
-        self.agenda.add(node, packet.time);
-        self.inboxes[node as usize].accept(packet, feeder, &mut self.pool);
+    /// Adds packets from another thread.
+    pub fn accept(&mut self, node: NodeId, packets: impl Iterator<Item = Packet>, detached: &mut Detached) {
+        let Self { agenda, inboxes, pool, tables, .. } = self;
+        for packet in packets.map(|packet| tables.attach(packet, detached)) {
+            agenda.add(node, packet.time);
+            inboxes[node as usize].push(packet, pool);
+        }
     }
 
     /// Adds the counts of a thread that has ended.
@@ -119,35 +139,22 @@ impl Lanes {
         }
     }
 
-    /// Lanes that lead nowhere, for the end of the run.
+    /// Channels that lead nowhere, for the end of the run.
     pub fn nowhere(measured: MeasuredInterval) -> Self {
-        Self::new(Routes::new(&RouteRows::default(), 0, Vec::new(), false, Salts::default()), 0, 0, measured)
+        Self::new(Routes::default(), &[], 0, SideTables::default(), measured)
     }
 
-    /// Sends a packet to the next node of its route, where it arrives at `packet.time`.
+    /// Sends a packet on its way, whose end it reaches at `packet.time`.
     #[inline(always)]
-    pub fn send(&mut self, mut packet: Packet) {
+    pub fn send(&mut self, way: Way, packet: Packet) {
         if packet.time > self.measured.to {
             return self.count_in_flight(packet.direction_index(), packet.stamp);
         }
-        let Step { node, feeder } = self.routes.next(&packet);
-        packet.advance();
-        let (room, is_first) = self.inboxes[node as usize].room(packet.time, feeder, &mut self.pool);
-        room.push(packet);
-        if is_first {
-            self.agenda.add(node, packet.time);
+        let node = self.routes.next(way, &packet);
+        let time = packet.time;
+        if self.inboxes[node as usize].push(packet, &mut self.pool) {
+            self.agenda.add(node, time);
         }
-    }
-
-    /// Sends a packet over `link`, whose end it reaches at `packet.time`.
-    #[inline(always)]
-    pub fn send_over(&mut self, link: LinkId, packet: Packet) {
-        if packet.time > self.measured.to {
-            return self.count_in_flight(packet.direction_index(), packet.stamp);
-        }
-        let Step { node, feeder } = self.routes.end_of(link);
-        self.agenda.add(node, packet.time);
-        self.inboxes[node as usize].push(packet, feeder);
     }
 
     /// A packet of `direction`, with this [`Packet::stamp`], is on its way at the end.
@@ -155,26 +162,21 @@ impl Lanes {
     #[inline(never)]
     pub fn count_in_flight(&mut self, direction: usize, stamp: u64) {
         self.in_flight[direction] += 1;
-        self.release_of(direction, stamp);
-    }
-
-    /// Frees the SACK blocks of a packet that ends here.
-    #[inline]
-    pub fn release(&mut self, packet: &Packet) {
-        self.release_of(packet.direction_index(), packet.stamp);
-    }
-
-    #[inline]
-    fn release_of(&mut self, direction: usize, stamp: u64) {
         let is_ack = direction & 1 != 0;
         if is_ack && stamp != 0 {
-            self.sacks.take(stamp);
+            self.tables.take_blocks(stamp);
         }
     }
 
-    /// The end of a granule: to empty inboxes up to there costs least.
-    pub fn end_of_granule(&self, time: Time) -> Time {
-        Time::from_picoseconds(((time.picoseconds() >> self.granule_bits) + 1) << self.granule_bits)
+    /// Frees the data of a packet that ends here.
+    #[inline]
+    pub fn release(&mut self, packet: &Packet) {
+        self.tables.release(packet);
+    }
+
+    /// The end of a bucket: to empty inboxes up to there costs least.
+    pub fn end_of_bucket(&self, time: Time) -> Time {
+        Time::from_picoseconds(((time.picoseconds() >> self.bucket_bits) + 1) << self.bucket_bits)
     }
 
     /// A node has run, and is due by itself at `next`.
@@ -183,11 +185,13 @@ impl Lanes {
         self.agenda.set(node, next.min(self.inboxes[node as usize].next()));
     }
 
-    /// Takes the arrivals before `until`, in their order. [Give the vector back](Lanes::give_back) after use.
+    /// Takes the arrivals before `until`, in their order. [Give the vector back](Channels::give_back) after use.
     #[inline]
     pub fn take(&mut self, node: NodeId, until: Time) -> Vec<Packet> {
-        let Self { inboxes, pool, routes, taken, .. } = self;
-        let packets = inboxes[node as usize].take(until, pool, |one, other| routes.come_after(one, other));
+        let Self { inboxes, pool, salts, taken, .. } = self;
+        let salts = &salts[node as usize];
+        let come_after = |one: &Packet, other: &Packet| salts.come_after(one.input(), other.input(), one.time);
+        let packets = inboxes[node as usize].take(until, pool, come_after);
         *taken += packets.len() as u64;
         packets
     }

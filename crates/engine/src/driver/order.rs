@@ -1,7 +1,7 @@
 //! In which order nodes run within a round.
 //!
-//! A node may run beyond its feeders by the delay of the lane between them. It keeps up with feeders that run earlier
-//! in the round. A lane that leads back, from a later node, limits it to the delay of that lane. So lanes that lead
+//! A node may run beyond its feeders by the delay of the channel between them. It keeps up with feeders that run earlier
+//! in the round. A channel that leads back, from a later node, limits it to the delay of that channel. So channels that lead
 //! back must be long.
 
 use std::collections::BTreeSet;
@@ -11,26 +11,26 @@ use forebay_qdisc::Span;
 use crate::driver::node::NodeId;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lane {
+pub(crate) struct Channel {
     pub from: NodeId,
     pub to: NodeId,
     /// A packet that `from` begins to send arrives no sooner than this much later.
     pub delay: Span,
 }
 
-/// An order in which the shortest lane that leads back is as long as possible, with the delay of that lane
+/// An order in which the shortest channel that leads back is as long as possible, with the delay of that channel
 /// ([`Span::MAX`] if none leads back). `None` if there is a cycle without delay.
-pub(crate) fn order(nodes: usize, lanes: &[Lane]) -> Option<(Vec<NodeId>, Span)> {
-    let mut delays: Vec<Span> = lanes.iter().map(|lane| lane.delay).collect();
+pub(crate) fn order(nodes: usize, channels: &[Channel]) -> Option<(Vec<NodeId>, Span)> {
+    let mut delays: Vec<Span> = channels.iter().map(|channel| channel.delay).collect();
     delays.sort_unstable();
     delays.dedup();
     delays.retain(|&delay| delay > Span::ZERO);
     delays.push(Span::MAX);
-    // Finds the longest delay such that all shorter lanes can lead forward.
+    // Finds the longest delay such that all shorter channels can lead forward.
     let (mut best, mut low, mut high) = (None, 0, delays.len());
     while low < high {
         let middle = usize::midpoint(low, high);
-        match forward(nodes, lanes, delays[middle]) {
+        match forward(nodes, channels, delays[middle]) {
             Some(order) => {
                 best = Some((order, delays[middle]));
                 low = middle + 1;
@@ -41,17 +41,17 @@ pub(crate) fn order(nodes: usize, lanes: &[Lane]) -> Option<(Vec<NodeId>, Span)>
     best
 }
 
-/// An order in which all lanes shorter than `delay` lead forward, if there is one. The next node is one with the fewest
-/// remaining feeders, so that most longer lanes lead forward, too.
-fn forward(nodes: usize, lanes: &[Lane], delay: Span) -> Option<Vec<NodeId>> {
-    // Feeders that are not in the order yet: over short lanes, and over all.
+/// An order in which all channels shorter than `delay` lead forward, if there is one. The next node is one with the fewest
+/// remaining feeders, so that most longer channels lead forward, too.
+fn forward(nodes: usize, channels: &[Channel], delay: Span) -> Option<Vec<NodeId>> {
+    // Feeders that are not in the order yet: over short channels, and over all.
     let mut feeders = vec![(0_u32, 0_u32); nodes];
     let mut following: Vec<Vec<(NodeId, u32)>> = vec![Vec::new(); nodes];
-    for lane in lanes.iter().filter(|lane| lane.from != lane.to || lane.delay < delay) {
-        let short = u32::from(lane.delay < delay);
-        let (of_short, of_all) = &mut feeders[lane.to as usize];
+    for channel in channels.iter().filter(|channel| channel.from != channel.to || channel.delay < delay) {
+        let short = u32::from(channel.delay < delay);
+        let (of_short, of_all) = &mut feeders[channel.to as usize];
         (*of_short, *of_all) = (*of_short + short, *of_all + 1);
-        following[lane.from as usize].push((lane.to, short));
+        following[channel.from as usize].push((channel.to, short));
     }
     let may_come = |feeders: &[(u32, u32)], node: NodeId| {
         let (of_short, of_all) = feeders[node as usize];
@@ -81,38 +81,38 @@ mod tests {
 
     use super::*;
 
-    fn lane(from: NodeId, to: NodeId, nanoseconds: u64) -> Lane {
-        Lane { from, to, delay: Span::from_nanoseconds(nanoseconds) }
+    fn channel(from: NodeId, to: NodeId, nanoseconds: u64) -> Channel {
+        Channel { from, to, delay: Span::from_nanoseconds(nanoseconds) }
     }
 
-    fn shortest_back(order: &[NodeId], lanes: &[Lane]) -> Span {
+    fn shortest_back(order: &[NodeId], channels: &[Channel]) -> Span {
         let place = |node: NodeId| order.iter().position(|&other| other == node);
-        let back = lanes.iter().filter(|lane| place(lane.to) <= place(lane.from));
-        back.map(|lane| lane.delay).min().unwrap_or(Span::MAX)
+        let back = channels.iter().filter(|channel| place(channel.to) <= place(channel.from));
+        back.map(|channel| channel.delay).min().unwrap_or(Span::MAX)
     }
 
     #[test]
     fn a_ring_is_cut_at_its_longest_lane() {
-        let ring = [lane(0, 1, 5), lane(1, 2, 90), lane(2, 3, 7), lane(3, 0, 0)];
+        let ring = [channel(0, 1, 5), channel(1, 2, 90), channel(2, 3, 7), channel(3, 0, 0)];
         assert_eq!(order(4, &ring), Some((vec![2, 3, 0, 1], Span::from_nanoseconds(90))));
     }
 
     #[test]
     fn a_circle_without_delay_has_no_order() {
-        assert_eq!(order(2, &[lane(0, 1, 0), lane(1, 0, 0)]), None);
-        assert_eq!(order(1, &[lane(0, 0, 0)]), None);
+        assert_eq!(order(2, &[channel(0, 1, 0), channel(1, 0, 0)]), None);
+        assert_eq!(order(1, &[channel(0, 0, 0)]), None);
     }
 
     proptest! {
         #[test]
-        fn no_order_is_better(lanes in prop::collection::vec((0_u32..5, 0_u32..5, 1_u64..20), 1..12)) {
-            let lanes: Vec<Lane> = lanes.into_iter().map(|(from, to, delay)| lane(from, to, delay)).collect();
-            let (found, shortest) = order(5, &lanes).unwrap();
-            prop_assert_eq!(shortest, shortest_back(&found, &lanes));
+        fn no_order_is_better(channels in prop::collection::vec((0_u32..5, 0_u32..5, 1_u64..20), 1..12)) {
+            let channels: Vec<Channel> = channels.into_iter().map(|(from, to, delay)| channel(from, to, delay)).collect();
+            let (found, shortest) = order(5, &channels).unwrap();
+            prop_assert_eq!(shortest, shortest_back(&found, &channels));
             let mut permutation = vec![0, 1, 2, 3, 4];
             let mut best = Span::ZERO;
-            permute(&mut permutation, 0, &mut |order| best = best.max(shortest_back(order, &lanes)));
-            prop_assert_eq!(shortest_back(&found, &lanes), best);
+            permute(&mut permutation, 0, &mut |order| best = best.max(shortest_back(order, &channels)));
+            prop_assert_eq!(shortest_back(&found, &channels), best);
         }
     }
 

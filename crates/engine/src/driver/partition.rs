@@ -1,7 +1,7 @@
 //! Which thread runs which stage.
 //!
-//! Threads wait for each other once a round, and a round is no longer than the lanes between threads. So stages that a
-//! short lane joins stay on one thread. The others are dealt out so that all threads have about the same work.
+//! Threads wait for each other once a round, and a round is no longer than the channels between threads. So stages that a
+//! short channel joins stay on one thread. The others are dealt out so that all threads have about the same work.
 
 use forebay_qdisc::Span;
 
@@ -11,9 +11,9 @@ const PACKETS_OF_A_BARRIER: f64 = 500.0;
 /// Delays tried at most.
 const TRIES: usize = 64;
 
-/// A lane between two stages.
+/// A channel between two stages.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StageLane {
+pub(crate) struct StageChannel {
     pub from: usize,
     pub to: usize,
     pub delay: Span,
@@ -28,21 +28,23 @@ pub(crate) struct Partition {
 }
 
 /// The best partition of stages that handle `loads` packets per second. `None` if all stay together.
-pub(crate) fn partition(loads: &[f64], lanes: &[StageLane], threads: usize) -> Option<Partition> {
-    let mut delays: Vec<Span> = lanes.iter().map(|lane| lane.delay).filter(|&delay| delay > Span::ZERO).collect();
+pub(crate) fn partition(loads: &[f64], channels: &[StageChannel], threads: usize) -> Option<Partition> {
+    let mut delays: Vec<Span> =
+        channels.iter().map(|channel| channel.delay).filter(|&delay| delay > Span::ZERO).collect();
     delays.push(Span::from_seconds(1));
     delays.sort_unstable();
     delays.dedup();
     let every = delays.len().div_ceil(TRIES);
-    let partitions = delays.iter().rev().step_by(every).filter_map(|&delay| partition_at(loads, lanes, threads, delay));
+    let partitions =
+        delays.iter().rev().step_by(every).filter_map(|&delay| partition_at(loads, channels, threads, delay));
     partitions.max_by(|one, other| one.gain.total_cmp(&other.gain))
 }
 
-/// Keeps together what lanes shorter than `delay` join.
-fn partition_at(loads: &[f64], lanes: &[StageLane], threads: usize, delay: Span) -> Option<Partition> {
+/// Keeps together what channels shorter than `delay` join.
+fn partition_at(loads: &[f64], channels: &[StageChannel], threads: usize, delay: Span) -> Option<Partition> {
     let mut joined: Vec<usize> = (0..loads.len()).collect();
-    for lane in lanes.iter().filter(|lane| lane.delay < delay) {
-        let (one, other) = (root(&mut joined, lane.from), root(&mut joined, lane.to));
+    for channel in channels.iter().filter(|channel| channel.delay < delay) {
+        let (one, other) = (root(&mut joined, channel.from), root(&mut joined, channel.to));
         joined[one.max(other)] = one.min(other);
     }
     let mut of_groups = vec![0.0; loads.len()];
@@ -66,8 +68,8 @@ fn partition_at(loads: &[f64], lanes: &[StageLane], threads: usize, delay: Span)
         thread_of_group[group] = thread;
     }
     let thread_of: Vec<usize> = (0..loads.len()).map(|stage| thread_of_group[root(&mut joined, stage)]).collect();
-    let crossing = lanes.iter().filter(|lane| thread_of[lane.from] != thread_of[lane.to]);
-    let window = crossing.map(|lane| lane.delay).min().unwrap_or(Span::from_seconds(1));
+    let crossing = channels.iter().filter(|channel| thread_of[channel.from] != thread_of[channel.to]);
+    let window = crossing.map(|channel| channel.delay).min().unwrap_or(Span::from_seconds(1));
     let (all, most) = (work.iter().sum::<f64>(), work.iter().copied().fold(0.0, f64::max));
     let gain = all / (most + PACKETS_OF_A_BARRIER / window.seconds());
     Some(Partition { thread_of, threads, gain })
@@ -88,13 +90,13 @@ mod tests {
 
     use super::*;
 
-    fn lane(from: usize, to: usize, microseconds: u64) -> StageLane {
-        StageLane { from, to, delay: Span::from_microseconds(microseconds) }
+    fn channel(from: usize, to: usize, microseconds: u64) -> StageChannel {
+        StageChannel { from, to, delay: Span::from_microseconds(microseconds) }
     }
 
     /// A ring of a port, sinks, the port back, and sources.
-    fn ring(delays: [u64; 4]) -> [StageLane; 4] {
-        [lane(0, 1, delays[0]), lane(1, 2, delays[1]), lane(2, 3, delays[2]), lane(3, 0, delays[3])]
+    fn ring(delays: [u64; 4]) -> [StageChannel; 4] {
+        [channel(0, 1, delays[0]), channel(1, 2, delays[1]), channel(2, 3, delays[2]), channel(3, 0, delays[3])]
     }
 
     #[test]
@@ -106,7 +108,7 @@ mod tests {
         let found = partition(&[1e6; 4], &ring([10; 4]), 2).unwrap();
         assert!(found.gain < 0.2, "{found:?}");
         // Without delay there is nothing to divide.
-        assert_eq!(partition(&[1e6; 2], &[lane(0, 1, 0)], 2), None);
+        assert_eq!(partition(&[1e6; 2], &[channel(0, 1, 0)], 2), None);
         assert_eq!(partition(&[1e6], &[], 2), None);
     }
 
@@ -121,16 +123,16 @@ mod tests {
         #[test]
         fn every_thread_has_work_and_no_lane_without_delay_is_between_threads(
             loads in prop::collection::vec(0.0_f64..1e6, 1..30),
-            lanes in prop::collection::vec((0_usize..30, 0_usize..30, 0_u64..5), 0..60),
+            channels in prop::collection::vec((0_usize..30, 0_usize..30, 0_u64..5), 0..60),
             threads in 2_usize..6,
         ) {
-            let lane = |(from, to, delay): (usize, usize, u64)| lane(from % loads.len(), to % loads.len(), delay);
-            let lanes: Vec<StageLane> = lanes.into_iter().map(lane).collect();
-            if let Some(found) = partition(&loads, &lanes, threads) {
+            let channel = |(from, to, delay): (usize, usize, u64)| channel(from % loads.len(), to % loads.len(), delay);
+            let channels: Vec<StageChannel> = channels.into_iter().map(channel).collect();
+            if let Some(found) = partition(&loads, &channels, threads) {
                 prop_assert!((2..=threads).contains(&found.threads));
                 prop_assert!((0..found.threads).all(|thread| found.thread_of.contains(&thread)));
-                for lane in lanes {
-                    prop_assert!(lane.delay > Span::ZERO || found.thread_of[lane.from] == found.thread_of[lane.to]);
+                for channel in channels {
+                    prop_assert!(channel.delay > Span::ZERO || found.thread_of[channel.from] == found.thread_of[channel.to]);
                 }
             }
         }

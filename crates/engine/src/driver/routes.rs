@@ -1,154 +1,166 @@
 //! Which node a packet reaches next.
+//!
+//! A channel leads to one node, or to the ports of a router. There the table of the router has the port for each
+//! destination. The sender looks it up, so that the packet goes to that port at once.
 
 use std::sync::Arc;
 
+use forebay_switching::PathPolicy;
+
 use crate::driver::prefetch::prefetch;
-use crate::driver::ties::Salts;
 use crate::packet::Packet;
 use crate::spec::LinkId;
 
 pub(crate) type NodeId = u32;
 
-/// With this many routes the caches do not hold what packets touch, and prefetching pays.
+/// With this many (flow, direction)s the caches do not hold what packets touch, and prefetching pays.
 const BEYOND_THE_CACHE: usize = 4096;
 
-/// A node and the number of its feeder: the link by which a packet comes or, numbered behind the links, the endpoint.
-/// At one time packets come in the order of [`Salts`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
-    pub node: NodeId,
-    pub feeder: u32,
+/// The bit of an entry that is a choice among equal paths.
+const CHOICE: u32 = 1 << 31;
+
+/// An entry that leads nowhere.
+const NOWHERE: u32 = !CHOICE;
+
+/// Where to look an entry up: the same for all packets, or by destination.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Way(u32);
+
+impl Way {
+    /// The bit of a way by destination.
+    const BY_DESTINATION: u32 = 1 << 31;
+
+    #[inline(always)]
+    fn entry(self, destination: u32) -> usize {
+        // All bits if by destination, else none.
+        let mask = (self.0 as i32 >> 31) as u32;
+        ((self.0 & !Self::BY_DESTINATION) + (destination & mask)) as usize
+    }
 }
 
+/// One of several entries, the same one for all packets of a flow.
+#[derive(Clone, Debug)]
+struct Choice {
+    entries: Box<[u32]>,
+    policy: Arc<dyn PathPolicy>,
+}
+
+/// Entries by destination: nodes for channels, ports within a node.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RouteRows {
-    steps: Vec<Step>,
-    ends: Vec<usize>,
+pub(crate) struct ForwardingTable {
+    entries: Vec<u32>,
+    choices: Vec<Choice>,
 }
 
-impl RouteRows {
-    pub fn push(&mut self, step: Step) {
-        self.steps.push(step);
+impl ForwardingTable {
+    /// Adds a way to the same entry for all packets.
+    pub fn add(&mut self, entry: u32) -> Way {
+        self.entries.push(entry.min(NOWHERE));
+        Way(self.entries.len() as u32 - 1)
     }
 
-    pub fn end_row(&mut self) {
-        self.ends.push(self.steps.len());
+    /// Adds a way by destination: what `entry` makes of the next hop there. Of several, `policy` chooses.
+    pub fn add_by_destination<'a>(
+        &mut self,
+        next_hops: impl Iterator<Item = &'a [LinkId]>,
+        entry: impl Fn(LinkId) -> u32,
+        policy: Option<&Arc<dyn PathPolicy>>,
+    ) -> Way {
+        let (first, first_choice) = (self.entries.len() as u32, self.choices.len());
+        for equal in next_hops {
+            let entry = match (equal, policy) {
+                ([], _) => NOWHERE,
+                (&[only], _) | (&[only, ..], None) => entry(only).min(NOWHERE),
+                (_, Some(policy)) => {
+                    let entries: Box<[u32]> = equal.iter().map(|&link| entry(link)).collect();
+                    // Destinations behind the same node have the same choice.
+                    if self.choices[first_choice..].last().is_none_or(|last| last.entries != entries) {
+                        self.choices.push(Choice { entries, policy: Arc::clone(policy) });
+                    }
+                    CHOICE | (self.choices.len() as u32 - 1)
+                }
+            };
+            self.entries.push(entry);
+        }
+        Way(first | Way::BY_DESTINATION)
+    }
+
+    /// Changes every entry.
+    pub fn number(&mut self, number: impl Fn(u32) -> u32) {
+        let choices = self.choices.iter_mut().flat_map(|choice| &mut choice.entries);
+        for entry in self.entries.iter_mut().filter(|entry| **entry < NOWHERE).chain(choices) {
+            *entry = number(*entry);
+        }
+    }
+
+    #[inline(always)]
+    pub fn look_up(&self, way: Way, packet: &Packet, ends: &Destinations) -> u32 {
+        let entry = self.entries[way.entry(ends.of(packet))];
+        if entry & CHOICE == 0 { entry } else { self.choose(entry, packet, ends) }
+    }
+
+    #[inline(never)]
+    fn choose(&self, entry: u32, packet: &Packet, ends: &Destinations) -> u32 {
+        let Choice { entries, policy } = &self.choices[(entry & !CHOICE) as usize];
+        entries[policy.choose(ends.entropies[packet.direction_index()], entries.len())]
+    }
+}
+
+/// Where packets end, by (flow, direction).
+#[derive(Debug, Default)]
+pub(crate) struct Destinations {
+    numbers: Vec<u32>,
+    /// What equal paths are chosen by; empty without any.
+    entropies: Vec<u32>,
+}
+
+impl Destinations {
+    pub fn new(numbers: Vec<u32>, entropies: Vec<u32>) -> Self {
+        Self { numbers, entropies }
     }
 
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.numbers.len()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &[Step]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.steps[start..end])
+    #[inline(always)]
+    pub fn of(&self, packet: &Packet) -> u32 {
+        self.numbers[packet.direction_index()]
     }
 }
 
 /// Clones share the tables.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Routes {
-    /// By (flow, direction), in rows of `stride` steps. A route ends at the endpoint's node.
-    steps: Arc<[Step]>,
-    stride: usize,
-    /// (Flow, direction)s, with those of control frames, which have no route.
-    directions: usize,
-    /// Where links lead; empty if packets follow routes.
-    link_ends: Arc<[Step]>,
-    /// The link by which a packet leaves the node of each step; empty if no node needs it.
-    leaves_by: Arc<[LinkId]>,
-    /// Salts of all feeders.
-    salts: Salts,
-    /// Salts of the links to each node; empty if packets follow routes.
-    salts_to: Arc<[Salts]>,
+    pub destinations: Arc<Destinations>,
+    table: Arc<ForwardingTable>,
 }
 
-const NOWHERE: Step = Step { node: NodeId::MAX, feeder: u32::MAX };
-
 impl Routes {
-    /// `tells_links`: nodes of shared ports need to know by which link a packet leaves. `salts` are those of all
-    /// feeders.
-    pub fn new(routes: &RouteRows, directions: usize, link_ends: Vec<Step>, tells_links: bool, salts: Salts) -> Self {
-        let stride = routes.iter().map(<[Step]>::len).max().unwrap_or(0).max(1);
-        let mut steps = Vec::with_capacity(routes.len() * stride);
-        for (route, row) in routes.iter().zip(1..) {
-            steps.extend_from_slice(route);
-            steps.resize(row * stride, NOWHERE);
-        }
-        // A packet leaves by what feeds the next node.
-        let leaves_by =
-            if tells_links { steps.iter().skip(1).map(|step| step.feeder).collect() } else { Arc::default() };
-        Self {
-            steps: steps.into(),
-            stride,
-            directions,
-            link_ends: link_ends.into(),
-            leaves_by,
-            salts,
-            salts_to: Arc::default(),
-        }
+    pub fn new(destinations: Destinations, table: ForwardingTable) -> Self {
+        Self { destinations: Arc::new(destinations), table: Arc::new(table) }
     }
 
-    /// Renumbers nodes by their `places`, and the links to each node from zero on.
+    /// Renumbers nodes by their `places`.
     pub fn number(&mut self, places: &[NodeId]) {
-        let mut salts_to = vec![Vec::new(); places.iter().max().map_or(0, |&last| last as usize + 1)];
-        let (steps, link_ends) = (Arc::make_mut(&mut self.steps), Arc::make_mut(&mut self.link_ends));
-        for step in link_ends.iter_mut().chain(steps).filter(|step| **step != NOWHERE) {
-            step.node = places[step.node as usize];
+        if let Some(table) = Arc::get_mut(&mut self.table) {
+            table.number(|node| places[node as usize]);
         }
-        for (step, link) in link_ends.iter_mut().zip(0..) {
-            let salts = &mut salts_to[step.node as usize];
-            step.feeder = salts.len() as u32;
-            salts.push(self.salts.of(link));
-        }
-        self.salts_to = salts_to.into_iter().map(|salts| Salts::new(salts.into_iter())).collect();
-    }
-
-    /// The salts of the links that lead to a node; `None` if packets follow routes.
-    pub fn links_to(&self, node: usize) -> Option<&Salts> {
-        self.salts_to.get(node).filter(|salts| salts.len() > 0)
-    }
-
-    pub fn directions(&self) -> usize {
-        self.directions
     }
 
     #[inline]
     pub fn are_many(&self) -> bool {
-        self.directions >= BEYOND_THE_CACHE
+        self.destinations.len() >= BEYOND_THE_CACHE
     }
 
     #[inline]
     pub fn prefetch(&self, direction: usize) {
-        prefetch(&self.steps[direction * self.stride]);
+        prefetch(&self.destinations.numbers[direction]);
     }
 
     /// The next node of a packet that is being sent.
-    #[inline]
-    pub fn next(&self, packet: &Packet) -> Step {
-        self.steps[packet.direction_index() * self.stride + packet.hop()]
-    }
-
-    #[inline]
-    pub fn end_of(&self, link: LinkId) -> Step {
-        self.link_ends[link as usize]
-    }
-
-    /// By which link a packet leaves its node. Needs `tells_links`.
-    pub fn leaves_by(&self, packet: &Packet) -> LinkId {
-        self.leaves_by[packet.direction_index() * self.stride + packet.hop() - 1]
-    }
-
-    /// Whether `one` comes after `other`, which arrives at the same node at the same time.
-    #[inline]
-    pub fn come_after(&self, one: &Packet, other: &Packet) -> bool {
-        let feeders = [one, other].map(|packet| self.feeder(packet));
-        feeders[0] != feeders[1] && self.salts.come_after(feeders[0], feeders[1], one.time)
-    }
-
-    /// The feeder of the packet's node.
-    #[inline]
-    fn feeder(&self, packet: &Packet) -> u32 {
-        self.steps[packet.direction_index() * self.stride + packet.hop() - 1].feeder
+    #[inline(always)]
+    pub fn next(&self, way: Way, packet: &Packet) -> NodeId {
+        self.table.look_up(way, packet, &self.destinations)
     }
 }

@@ -1,8 +1,8 @@
 //! Which nodes run up to the same time.
 //!
-//! Most nodes are a stage each. With very short lanes a turn brings a packet or two, and costs less than finding how
-//! far each node may run. There, nodes that no lane joins share a stage. Most Ethernets have two such sides: trees,
-//! even rings of switches, leaves and spines. Each side runs beyond the other by the delay of the shortest lane.
+//! Most nodes are a stage each. With very short channels a turn brings a packet or two, and costs less than finding how
+//! far each node may run. There, nodes that no channel joins share a stage. Most Ethernets have two such sides: trees,
+//! even rings of switches, leaves and spines. Each side runs beyond the other by the delay of the shortest channel.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,14 +10,14 @@ use std::ops::Range;
 use forebay_qdisc::Span;
 
 use crate::driver::node::NodeId;
-use crate::driver::order::Lane;
+use crate::driver::order::Channel;
 
-/// The stage of each node, and their number. Nodes in the range `together` form two stages without lanes inside, or one
+/// The stage of each node, and their number. Nodes in the range `together` form two stages without channels inside, or one
 /// if that cannot be. Each other node is its own.
-pub(crate) fn stages(nodes: usize, lanes: &[Lane], together: Range<NodeId>) -> (Vec<usize>, usize) {
+pub(crate) fn stages(nodes: usize, channels: &[Channel], together: Range<NodeId>) -> (Vec<usize>, usize) {
     let mut stage_of = vec![0; nodes];
     let mut stages = 0;
-    let sides = two_sides(nodes, lanes, &together);
+    let sides = two_sides(nodes, channels, &together);
     for (node, number) in stage_of.iter_mut().zip(0..) {
         if !together.contains(&number) {
             (*node, stages) = (stages, stages + 1);
@@ -31,23 +31,24 @@ pub(crate) fn stages(nodes: usize, lanes: &[Lane], together: Range<NodeId>) -> (
     (stage_of, stages + of_sides)
 }
 
-/// The shortest lane between each two stages.
-pub(crate) fn between(stage_of: &[usize], lanes: &[Lane]) -> Vec<Lane> {
+/// The shortest channel between each two stages.
+pub(crate) fn between(stage_of: &[usize], channels: &[Channel]) -> Vec<Channel> {
     let mut shortest: BTreeMap<(NodeId, NodeId), Span> = BTreeMap::new();
-    for lane in lanes {
-        let ends = (stage_of[lane.from as usize] as NodeId, stage_of[lane.to as usize] as NodeId);
-        let known = shortest.entry(ends).or_insert(lane.delay);
-        *known = lane.delay.min(*known);
+    for channel in channels {
+        let ends = (stage_of[channel.from as usize] as NodeId, stage_of[channel.to as usize] as NodeId);
+        let known = shortest.entry(ends).or_insert(channel.delay);
+        *known = channel.delay.min(*known);
     }
-    shortest.into_iter().map(|((from, to), delay)| Lane { from, to, delay }).collect()
+    shortest.into_iter().map(|((from, to), delay)| Channel { from, to, delay }).collect()
 }
 
-/// The side of each node of `together`, if two sides exist such that every lane leads from one to the other.
-fn two_sides(nodes: usize, lanes: &[Lane], together: &Range<NodeId>) -> Option<Vec<bool>> {
+/// The side of each node of `together`, if two sides exist such that every channel leads from one to the other.
+fn two_sides(nodes: usize, channels: &[Channel], together: &Range<NodeId>) -> Option<Vec<bool>> {
     let mut neighbours = vec![Vec::new(); nodes];
-    for lane in lanes.iter().filter(|lane| together.contains(&lane.from) && together.contains(&lane.to)) {
-        neighbours[lane.from as usize].push(lane.to);
-        neighbours[lane.to as usize].push(lane.from);
+    for channel in channels.iter().filter(|channel| together.contains(&channel.from) && together.contains(&channel.to))
+    {
+        neighbours[channel.from as usize].push(channel.to);
+        neighbours[channel.to as usize].push(channel.from);
     }
     let mut side_of: Vec<Option<bool>> = vec![None; nodes];
     for start in together.clone() {
@@ -72,25 +73,28 @@ mod tests {
 
     use super::*;
 
-    fn lanes(links: &[(NodeId, NodeId)]) -> Vec<Lane> {
-        links.iter().map(|&(from, to)| Lane { from, to, delay: Span::from_nanoseconds(u64::from(from + to)) }).collect()
+    fn channels(links: &[(NodeId, NodeId)]) -> Vec<Channel> {
+        links
+            .iter()
+            .map(|&(from, to)| Channel { from, to, delay: Span::from_nanoseconds(u64::from(from + to)) })
+            .collect()
     }
 
     #[test]
     fn a_tree_has_two_sides_and_a_triangle_one() {
-        let ring = |nodes: u32| lanes(&(0..nodes).map(|node| (node, (node + 1) % nodes)).collect::<Vec<_>>());
+        let ring = |nodes: u32| channels(&(0..nodes).map(|node| (node, (node + 1) % nodes)).collect::<Vec<_>>());
         assert_eq!(stages(4, &ring(4), 0..4), (vec![0, 1, 0, 1], 2));
         assert_eq!(stages(3, &ring(3), 0..3), (vec![0, 0, 0], 1));
         // Two single nodes and a star.
-        let star = lanes(&[(1, 2), (1, 3), (0, 1), (3, 4)]);
+        let star = channels(&[(1, 2), (1, 3), (0, 1), (3, 4)]);
         assert_eq!(stages(5, &star, 1..4), (vec![0, 2, 3, 3, 1], 4));
         let between = between(&[0, 2, 3, 3, 1], &star);
         assert_eq!(
             between,
             [
-                Lane { from: 0, to: 2, delay: Span::from_nanoseconds(1) },
-                Lane { from: 2, to: 3, delay: Span::from_nanoseconds(3) },
-                Lane { from: 3, to: 1, delay: Span::from_nanoseconds(7) },
+                Channel { from: 0, to: 2, delay: Span::from_nanoseconds(1) },
+                Channel { from: 2, to: 3, delay: Span::from_nanoseconds(3) },
+                Channel { from: 3, to: 1, delay: Span::from_nanoseconds(7) },
             ]
         );
         assert_eq!(stages(2, &[], 0..0), (vec![0, 1], 2));
@@ -102,7 +106,7 @@ mod tests {
             nodes in 1_u32..40, links in prop::collection::vec((0_u32..40, 0_u32..40), 0..40),
         ) {
             let links: Vec<(u32, u32)> = links.iter().map(|&(one, other)| (one % nodes, other % nodes)).collect();
-            let (stage_of, stages) = stages(nodes as usize, &lanes(&links), 0..nodes);
+            let (stage_of, stages) = stages(nodes as usize, &channels(&links), 0..nodes);
             prop_assert_eq!(stage_of.iter().max().map(|last| last + 1), Some(stages));
             if stages == 2 {
                 prop_assert!(links.iter().all(|&(one, other)| stage_of[one as usize] != stage_of[other as usize]));

@@ -1,6 +1,6 @@
 //! One network on several threads: the same results.
 //!
-//! Each thread runs some stages, with lanes of its own. At the barrier that ends a round it hands over the packets for
+//! Each thread runs some stages, with channels of its own. At the barrier that ends a round it hands over the packets for
 //! nodes of other threads, and how far it has come. Feeders on other threads count as of the last barrier.
 
 use std::num::NonZeroUsize;
@@ -8,18 +8,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use forebay_qdisc::{Span, Time};
-use forebay_switching::congestion::Message;
-use forebay_tcp::SackBlocks;
 
 use crate::driver::barrier::{Barrier, Broken, Participant};
-use crate::driver::inbox::Outgoing;
-use crate::driver::node::{Lanes, NodeId};
-use crate::driver::partition::{Partition, StageLane, partition};
+use crate::driver::node::NodeId;
+use crate::driver::partition::{Partition, StageChannel, partition};
 use crate::driver::progress::Progress;
 use crate::driver::windows::{Stage, Windows};
 use crate::error::RunError;
 use crate::observe::meter::Meter;
-use crate::packet::{Packet, ack_stamp};
+use crate::packet::Packet;
+use crate::packet::side_tables::Detached;
 
 /// How far a stage may run ahead of the first pending event, in advances of that event in the last round.
 const ROUNDS_AHEAD: u64 = 4;
@@ -28,12 +26,11 @@ const ROUNDS_AHEAD: u64 = 4;
 #[derive(Default)]
 struct Handover {
     /// For each node there that is fed from here.
-    packets: Vec<Outgoing>,
-    /// The packets' entries in side tables, in their order.
-    blocks: Vec<SackBlocks>,
-    messages: Vec<Message>,
+    packets: Vec<Vec<Packet>>,
+    /// The packets' data in side tables.
+    detached: Detached,
     /// For each stage that feeds the other thread.
-    silent_until: Vec<Time>,
+    earliest_output: Vec<Time>,
     /// The sender's first pending event.
     first: Time,
     /// Nodes that were due in the last round.
@@ -68,12 +65,12 @@ impl Windows {
             return None;
         }
         let loads: Vec<f64> = self.stages.iter().map(|stage| stage.load).collect();
-        let mut lanes = Vec::with_capacity(self.feeders.len());
+        let mut channels = Vec::with_capacity(self.feeders.len());
         for (stage, to) in self.stages.iter().zip(0..) {
             let feeders = &self.feeders[stage.feeders.clone()];
-            lanes.extend(feeders.iter().map(|&(from, delay)| StageLane { from, to, delay }));
+            channels.extend(feeders.iter().map(|&(from, delay)| StageChannel { from, to, delay }));
         }
-        partition(&loads, &lanes, threads.get())
+        partition(&loads, &channels, threads.get())
     }
 
     /// Runs to the end. Returns the CPU time of the other threads in seconds.
@@ -122,7 +119,7 @@ impl Windows {
             ended.map(|()| cpu_s)
         })?;
         for part in parts {
-            self.lanes.join(&part.windows.lanes);
+            self.channels.join(&part.windows.channels);
             for (mine, theirs) in self.nodes.iter_mut().zip(part.windows.nodes) {
                 *mine = mine.take().or(theirs);
             }
@@ -190,7 +187,7 @@ impl Windows {
                 neighbour.tells.extend(number_of[stage]);
             }
         }
-        let lanes = self.lanes.of_thread(|node| thread_of_node[node as usize] != thread);
+        let channels = self.channels.of_thread(|node| thread_of_node[node as usize] != thread);
         let take = |(node, &of)| if of == thread { Option::take(node) } else { None };
         let nodes = self.nodes.iter_mut().zip(thread_of_node).map(take).collect();
         let windows = Windows {
@@ -198,7 +195,7 @@ impl Windows {
             here: here.len(),
             stages,
             feeders,
-            lanes,
+            channels,
             places: Vec::new(),
             least_ahead: self.least_ahead,
             most_ahead: self.most_ahead,
@@ -211,7 +208,7 @@ impl Mailboxes {
     fn new(parts: &[Part]) -> Self {
         let handover = |(from, to): (&Part, usize)| {
             let mut handover = Handover::default();
-            handover.packets.resize_with(from.neighbours[to].fed.len(), Outgoing::default);
+            handover.packets.resize_with(from.neighbours[to].fed.len(), Vec::new);
             Mutex::new(handover)
         };
         let handovers =
@@ -233,11 +230,11 @@ impl Part {
         barrier: &Barrier,
         progress: &mut Progress<'_>,
     ) -> Result<(), RunError> {
-        let end = self.windows.lanes.measured.to + Span::from_picoseconds(1);
+        let end = self.windows.channels.measured.to + Span::from_picoseconds(1);
         self.windows.start(progress)?;
         let (mut before, mut turns, mut rounds) = (Time::ZERO, 1, 0);
         loop {
-            let first = self.windows.lanes.agenda.first();
+            let first = self.windows.channels.agenda.first();
             self.send(me, mailboxes, rounds, first, turns);
             barrier.wait().map_err(|Broken| RunError::Stopped)?;
             let (begin, all_turns) = self.receive(me, mailboxes, rounds, first, turns);
@@ -251,34 +248,35 @@ impl Part {
             let ahead = (begin.since(before) * ROUNDS_AHEAD).max(windows.least_ahead).min(windows.most_ahead);
             (before, rounds) = (begin, rounds + 1);
             let latest = begin.saturating_add(ahead).min(end);
-            let work_before = windows.lanes.work();
-            // Stages stop at the end of a granule. So they come to take whole granules, and rounds are as long as the
-            // lanes between threads allow.
-            turns = windows.round(begin, |stage, lanes| lanes.end_of_granule(stage.ran_until.max(begin)).min(latest));
+            let work_before = windows.channels.work();
+            // Stages stop at the end of a bucket. So they come to take whole buckets, and rounds are as long as the
+            // channels between threads allow.
+            turns =
+                windows.round(begin, |stage, channels| channels.end_of_bucket(stage.ran_until.max(begin)).min(latest));
             progress.events += turns;
-            progress.count_work(begin, windows.lanes.work() - work_before + turns)?;
+            progress.count_work(begin, windows.channels.work() - work_before + turns)?;
         }
     }
 
     fn send(&mut self, me: usize, mailboxes: &Mailboxes, round: usize, first: Time, turns: u64) {
-        let Windows { stages, lanes, .. } = &mut self.windows;
+        let Windows { stages, channels, .. } = &mut self.windows;
         for (to, Neighbour { fed, tells, .. }) in self.neighbours.iter().enumerate().filter(|&(to, _)| to != me) {
             let mut handover = mailboxes.handover(round, me, to);
-            let Handover { packets, blocks, messages, silent_until, .. } = &mut *handover;
+            let Handover { packets, detached, earliest_output, .. } = &mut *handover;
             for (&node, handover) in fed.iter().zip(packets) {
-                if lanes.agenda.of(node) == Time::NEVER {
+                if channels.agenda.of(node) == Time::NEVER {
                     continue;
                 }
-                lanes.agenda.set(node, Time::NEVER);
-                if let Some(outgoing) = lanes.outgoing(node) {
+                channels.agenda.set(node, Time::NEVER);
+                if let Some(outgoing) = channels.outgoing(node) {
                     std::mem::swap(outgoing, handover);
                 }
-                for packet in &handover.packets {
-                    lanes.unload(packet, blocks, messages);
+                for packet in &*handover {
+                    channels.tables.detach(packet, detached);
                 }
             }
-            silent_until.clear();
-            silent_until.extend(tells.iter().map(|&stage| stages[stage].silent_until));
+            earliest_output.clear();
+            earliest_output.extend(tells.iter().map(|&stage| stages[stage].earliest_output));
             (handover.first, handover.turns) = (first, turns);
         }
     }
@@ -292,58 +290,19 @@ impl Part {
         mut first: Time,
         mut turns: u64,
     ) -> (Time, u64) {
-        let Windows { stages, lanes, .. } = &mut self.windows;
+        let Windows { stages, channels, .. } = &mut self.windows;
         for (from, neighbour) in self.neighbours.iter().enumerate().filter(|&(from, _)| from != me) {
             let mut handover = mailboxes.handover(round, from, me);
-            let Handover { packets, blocks, messages, silent_until, first: first_there, turns: turns_there } =
+            let Handover { packets, detached, earliest_output, first: first_there, turns: turns_there } =
                 &mut *handover;
-            let (mut blocks_left, mut messages_left) = (blocks.drain(..), messages.drain(..));
-            for (&node, Outgoing { packets, feeders }) in neighbour.feeding.iter().zip(packets) {
-                for (packet, feeder) in packets.drain(..).zip(feeders.drain(..)) {
-                    let packet = lanes.load(packet, &mut blocks_left, &mut messages_left);
-                    lanes.accept(node, packet, feeder);
-                }
+            for (&node, packets) in neighbour.feeding.iter().zip(packets) {
+                channels.accept(node, packets.drain(..), detached);
             }
-            for (&stage, &silent_until) in neighbour.hears.iter().zip(&*silent_until) {
-                stages[stage].silent_until = silent_until;
+            for (&stage, &earliest_output) in neighbour.hears.iter().zip(&*earliest_output) {
+                stages[stage].earliest_output = earliest_output;
             }
             (first, turns) = (first.min(*first_there), turns + *turns_there);
         }
         (first, turns)
-    }
-}
-
-impl Lanes {
-    /// Takes what belongs to a packet out of side tables.
-    fn unload(&mut self, packet: &Packet, blocks: &mut Vec<SackBlocks>, messages: &mut Vec<Message>) {
-        if self.has_message(packet) {
-            messages.push(self.messages.take(packet.number()));
-        } else if packet.is_ack() && ack_stamp::slot(packet.stamp) != 0 {
-            blocks.push(self.sacks.take(packet.stamp));
-        }
-    }
-
-    /// Undoes `unload`, on the receiving thread.
-    fn load(
-        &mut self,
-        mut packet: Packet,
-        blocks: &mut impl Iterator<Item = SackBlocks>,
-        messages: &mut impl Iterator<Item = Message>,
-    ) -> Packet {
-        if self.has_message(&packet) {
-            let message = messages.next().expect("each message comes with its frame");
-            return packet.with_number(self.messages.put(message));
-        }
-        if packet.is_ack() && ack_stamp::slot(packet.stamp) != 0 {
-            let blocks = blocks.next().expect("the blocks come with their ACK");
-            packet.stamp = ack_stamp::with_slot(packet.stamp, self.sacks.put(blocks));
-        }
-        packet
-    }
-
-    /// PAUSE carries no message.
-    fn has_message(&self, packet: &Packet) -> bool {
-        let flow = packet.flow_id();
-        self.control.is_some_and(|rows| rows.is_control(flow) && !rows.is_pause(flow))
     }
 }

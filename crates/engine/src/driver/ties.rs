@@ -28,9 +28,14 @@ impl Salts {
         self.0[feeder as usize]
     }
 
-    /// Whether feeder `one` comes after feeder `other` at `time`.
-    #[inline(never)]
+    /// Whether feeder `one` comes after feeder `other` at `time`. Packets of the same feeder keep their order.
+    #[inline]
     pub fn come_after(&self, one: u32, other: u32, time: Time) -> bool {
+        one != other && self.rank_after(one, other, time)
+    }
+
+    #[inline(never)]
+    fn rank_after(&self, one: u32, other: u32, time: Time) -> bool {
         let key = |feeder| (rank(self.of(feeder), time), feeder);
         key(one) > key(other)
     }

@@ -1,7 +1,7 @@
 //! The driver: runs each node as far as its arrivals are known.
 //!
 //! In a round every stage, mostly a single node, has one turn. It may run until a feeder could next send it something:
-//! until the feeder has run or its link is busy, plus the delay of the lane. So stages may be at different times. When
+//! until the feeder has run or its link is busy, plus the delay of the channel. So stages may be at different times. When
 //! nothing happens for a while, the next round begins at the next event.
 
 #[cfg(feature = "oracle")]
@@ -12,21 +12,23 @@ use std::ops::Range;
 use forebay_qdisc::{Span, Time};
 
 use crate::driver::agenda::TOGETHER;
-use crate::driver::granules::SLOTS;
-use crate::driver::node::{Lanes, Node, NodeId};
-use crate::driver::order::{Lane, order};
+use crate::driver::calendar::SLOTS;
+use crate::driver::inbox::Arrivals;
+use crate::driver::node::{Channels, Node, NodeId, PlacedNode};
+use crate::driver::order::{Channel, order};
 use crate::driver::progress::Progress;
 use crate::driver::routes::Routes;
 use crate::driver::stages::{between, stages};
+use crate::driver::ties::Salts;
 use crate::error::RunError;
-use crate::ethernet::control::ControlRows;
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::report::Report;
+use crate::packet::side_tables::SideTables;
 
-/// Length of a window in packets of the fastest link, which are to fit into the caches. Very long lanes need more.
+/// Length of a window in packets of the fastest link, which are to fit into the caches. Very long channels need more.
 const PACKETS_OF_WINDOW: u64 = 4096;
 
-/// A lane that holds fewer packets is short: windows are then as long as the queues of busy links allow.
+/// A channel that holds fewer packets is short: windows are then as long as the queues of busy links allow.
 const PACKETS_OF_SHORT_LANE: u64 = 64;
 
 /// Sources that do not wait for answers generate no more packets than that in a round, on average. So neither a round's
@@ -40,15 +42,27 @@ pub(crate) struct Windows {
     pub(super) stages: Vec<Stage>,
     /// How many stages run here, the first ones. The others are on other threads.
     pub(super) here: usize,
-    /// Of all stages, with the delay of the shortest lane from each.
+    /// Of all stages, with the delay of the shortest channel from each.
     pub(super) feeders: Vec<(usize, Span)>,
-    pub(super) lanes: Lanes,
+    pub(super) channels: Channels,
     /// Of each node, in the order in which they were added.
     pub(super) places: Vec<NodeId>,
     /// How far at least a round may run ahead of the first pending event.
     pub(super) least_ahead: Span,
     /// How far at most.
     pub(super) most_ahead: Span,
+}
+
+/// The nodes of a network and the channels between them.
+pub(crate) struct DriverPlan {
+    pub nodes: Vec<PlacedNode>,
+    pub channels: Vec<Channel>,
+    /// Expected packets per second at each node.
+    pub loads: Vec<f64>,
+    /// Nodes that run in few stages.
+    pub together: Range<NodeId>,
+    pub routes: Routes,
+    pub tables: SideTables,
 }
 
 /// Nodes that run up to the same time.
@@ -59,27 +73,21 @@ pub(super) struct Stage {
     /// Its nodes have run until then.
     pub ran_until: Time,
     /// They begin to send nothing more before.
-    pub silent_until: Time,
+    pub earliest_output: Time,
     /// Expected packets per second.
     pub load: f64,
 }
 
 impl Windows {
-    /// Nodes in the range `together` run in few [`stages`]. A packet takes `packet_time` on the fastest link.
+    /// A packet takes `packet_time` on the fastest link.
     ///
     /// # Errors
-    /// If there is a cycle of lanes without delay.
-    pub fn new(
-        nodes: Vec<Box<dyn Node>>,
-        lanes: &[Lane],
-        loads: &[f64],
-        together: Range<NodeId>,
-        mut routes: Routes,
-        packet_time: Span,
-        measured: MeasuredInterval,
-    ) -> Result<Self, RunError> {
-        let (stage_of, count) = stages(nodes.len(), lanes, together);
-        let between = between(&stage_of, lanes);
+    /// If there is a cycle of channels without delay.
+    pub fn new(plan: DriverPlan, packet_time: Span, measured: MeasuredInterval) -> Result<Self, RunError> {
+        let DriverPlan { nodes, channels, loads, together, mut routes, tables } = plan;
+        let channels = &channels[..];
+        let (stage_of, count) = stages(nodes.len(), channels, together);
+        let between = between(&stage_of, channels);
         let (order, shortest) = order(count, &between)
             .ok_or_else(|| RunError::Invariant("packets may go round in a circle without any delay".into()))?;
         let (mut stages, feeders, places) = lay_out(&order, &stage_of, &between);
@@ -88,20 +96,23 @@ impl Windows {
             stages[stage].load += loads.get(node).copied().unwrap_or(1.0);
         }
         let mut placed: Vec<Option<Box<dyn Node>>> = Vec::new();
-        placed.resize_with(stages.last().map_or(0, |last| last.nodes.end as usize), || None);
-        for (node, &place) in nodes.into_iter().zip(&places) {
-            placed[place as usize] = Some(node);
+        let count = stages.last().map_or(0, |last| last.nodes.end as usize);
+        placed.resize_with(count, || None);
+        let mut arrivals = vec![Arrivals::AnyOrder(Salts::default()); count];
+        for (PlacedNode { node, arrivals: of_node }, &place) in nodes.into_iter().zip(&places) {
+            (placed[place as usize], arrivals[place as usize]) = (Some(node), of_node);
         }
         routes.number(&places);
-        // An inbox's slots must hold the packets on the longest lane.
-        let longest_lane = lanes.iter().map(|lane| lane.delay).max().unwrap_or(Span::ZERO);
+        // An inbox's slots must hold the packets on the longest channel.
+        let longest_lane = channels.iter().map(|channel| channel.delay).max().unwrap_or(Span::ZERO);
         let longest = (packet_time * PACKETS_OF_WINDOW).max(longest_lane / (SLOTS / 2));
         let is_short = shortest < packet_time * PACKETS_OF_SHORT_LANE;
-        let granule = if is_short { longest } else { longest.min(shortest) };
+        let bucket = if is_short { longest } else { longest.min(shortest) };
         let least_ahead = if is_short { packet_time * PACKETS_OF_SHORT_LANE } else { shortest };
-        let lanes = Lanes::new(routes, placed.len(), granule.picoseconds().max(1).ilog2(), measured);
+        let bucket_bits = bucket.picoseconds().max(1).ilog2();
+        let channels = Channels::new(routes, &arrivals, bucket_bits, tables, measured);
         let (here, most_ahead) = (stages.len(), Span::MAX);
-        Ok(Self { nodes: placed, here, stages, feeders, lanes, places, least_ahead, most_ahead })
+        Ok(Self { nodes: placed, here, stages, feeders, channels, places, least_ahead, most_ahead })
     }
 
     /// Bounds rounds if sources generate this many packets per second without waiting for answers.
@@ -113,45 +124,40 @@ impl Windows {
         self
     }
 
-    pub fn with_control(mut self, rows: ControlRows) -> Self {
-        self.lanes.control = Some(rows);
-        self
-    }
-
     /// Runs to the end.
     ///
     /// # Errors
     /// If the run is stopped, or a due node gets no turn.
     pub fn run(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
-        let end = self.lanes.measured.to + Span::from_picoseconds(1);
+        let end = self.channels.measured.to + Span::from_picoseconds(1);
         self.start(progress)?;
         let mut before = Time::ZERO;
         loop {
-            let begin = self.lanes.agenda.first();
+            let begin = self.channels.agenda.first();
             if begin >= end {
                 return Ok(());
             }
             // Limits stages without feeders: their packets are scanned in each round until they are taken.
             let ahead = (begin.since(before) * 2).max(self.least_ahead).min(self.most_ahead);
             before = begin;
-            let latest = self.lanes.end_of_granule(begin).min(begin.saturating_add(ahead)).min(end);
-            let work_before = self.lanes.work();
+            let latest = self.channels.end_of_bucket(begin).min(begin.saturating_add(ahead)).min(end);
+            let work_before = self.channels.work();
             let turns = self.round(begin, |_, _| latest);
             if turns == 0 {
                 return Err(RunError::Invariant(format!("event due at {} s was never run", begin.seconds())));
             }
             progress.events += turns;
-            progress.count_work(begin, self.lanes.work() - work_before + turns)?;
+            progress.count_work(begin, self.channels.work() - work_before + turns)?;
         }
     }
 
     pub(super) fn start(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
         for (node, id) in self.nodes.iter_mut().zip(0..) {
             let Some(node) = node else { continue };
-            let work_before = self.lanes.work();
-            node.start(id, &mut self.lanes);
-            self.lanes.plan(id, node.next());
-            progress.count_work(Time::ZERO, self.lanes.work() - work_before + 1)?;
+            let work_before = self.channels.work();
+            node.start(id, &mut self.channels);
+            self.channels.plan(id, node.next());
+            progress.count_work(Time::ZERO, self.channels.work() - work_before + 1)?;
         }
         Ok(())
     }
@@ -159,33 +165,33 @@ impl Windows {
     /// Gives each stage its turn, at most until `latest`. Nothing before `begin` is pending. Returns how many nodes
     /// were due.
     #[inline]
-    pub(super) fn round(&mut self, begin: Time, latest: impl Fn(&Stage, &Lanes) -> Time) -> u64 {
-        let Self { nodes, stages, feeders, lanes, here, .. } = self;
+    pub(super) fn round(&mut self, begin: Time, latest: impl Fn(&Stage, &Channels) -> Time) -> u64 {
+        let Self { nodes, stages, feeders, channels, here, .. } = self;
         let mut turns = 0;
         for number in 0..*here {
-            let mut until = latest(&stages[number], lanes);
+            let mut until = latest(&stages[number], channels);
             for &(feeder, delay) in &feeders[stages[number].feeders.clone()] {
-                until = until.min(stages[feeder].silent_until.max(begin).saturating_add(delay));
+                until = until.min(stages[feeder].earliest_output.max(begin).saturating_add(delay));
             }
             let stage = &mut stages[number];
             stage.ran_until = until;
-            stage.silent_until = stage.silent_until.max(until);
+            stage.earliest_output = stage.earliest_output.max(until);
             let first = stage.nodes.start;
             if stage.nodes.len() == 1 {
-                if lanes.agenda.of(first) < until {
+                if channels.agenda.of(first) < until {
                     turns += 1;
-                    stage.silent_until = stage.silent_until.max(turn(nodes, first, until, lanes));
+                    stage.earliest_output = stage.earliest_output.max(turn(nodes, first, until, channels));
                 }
                 continue;
             }
             for group in first as usize / TOGETHER..(stage.nodes.end as usize).div_ceil(TOGETHER) {
                 // Visits set bits only: a branch for each node would often be mispredicted.
-                let mut due = lanes.agenda.due(group, until);
+                let mut due = channels.agenda.due(group, until);
                 turns += u64::from(due.count_ones());
                 while due != 0 {
                     let node = (group * TOGETHER) as NodeId + due.trailing_zeros();
                     due &= due - 1;
-                    turn(nodes, node, until, lanes);
+                    turn(nodes, node, until, channels);
                 }
             }
         }
@@ -194,9 +200,9 @@ impl Windows {
 
     /// Hands in all books, in the order in which nodes were added.
     pub fn finish(self, report: &mut Report) {
-        let Self { mut nodes, lanes, places, .. } = self;
-        lanes.finish(report);
-        let end = lanes.measured.to;
+        let Self { mut nodes, channels, places, .. } = self;
+        channels.finish(report);
+        let end = channels.measured.to;
         for place in places {
             // Frees each node after its books: a million flows must not be there twice.
             if let Some(mut node) = nodes[place as usize].take() {
@@ -208,21 +214,21 @@ impl Windows {
 
 impl Stage {
     pub fn new(nodes: Range<NodeId>, feeders: Range<usize>) -> Self {
-        Self { nodes, feeders, ran_until: Time::ZERO, silent_until: Time::ZERO, load: 0.0 }
+        Self { nodes, feeders, ran_until: Time::ZERO, earliest_output: Time::ZERO, load: 0.0 }
     }
 }
 
 /// Runs a node. Returns the time before which it begins to send nothing more.
 #[inline]
-fn turn(nodes: &mut [Option<Box<dyn Node>>], id: NodeId, until: Time, lanes: &mut Lanes) -> Time {
+fn turn(nodes: &mut [Option<Box<dyn Node>>], id: NodeId, until: Time, channels: &mut Channels) -> Time {
     let Some(node) = &mut nodes[id as usize] else { return until };
-    let (silent_until, next) = node.take_turn(until, id, lanes);
-    lanes.plan(id, next);
-    silent_until
+    let (earliest_output, next) = node.take_turn(until, id, channels);
+    channels.plan(id, next);
+    earliest_output
 }
 
 /// Also returns the feeders of the stages, and the place of each node.
-fn lay_out(order: &[NodeId], stage_of: &[usize], between: &[Lane]) -> (Vec<Stage>, Vec<(usize, Span)>, Vec<NodeId>) {
+fn lay_out(order: &[NodeId], stage_of: &[usize], between: &[Channel]) -> (Vec<Stage>, Vec<(usize, Span)>, Vec<NodeId>) {
     let mut turn_of = vec![0; order.len()];
     for (&stage, turn) in order.iter().zip(0..) {
         turn_of[stage as usize] = turn;
@@ -231,8 +237,8 @@ fn lay_out(order: &[NodeId], stage_of: &[usize], between: &[Lane]) -> (Vec<Stage
     for (&stage, node) in stage_of.iter().zip(0_usize..) {
         of_stage[turn_of[stage]].push(node);
     }
-    for lane in between {
-        feeders_of[turn_of[lane.to as usize]].push((turn_of[lane.from as usize], lane.delay));
+    for channel in between {
+        feeders_of[turn_of[channel.to as usize]].push((turn_of[channel.from as usize], channel.delay));
     }
     let (mut stages, mut feeders, mut places) = (Vec::with_capacity(order.len()), Vec::new(), vec![0; stage_of.len()]);
     let mut next = 0;

@@ -13,7 +13,7 @@ use forebay_qdisc::{Rate, Span, Time};
 use forebay_switching::SharedMemory;
 use forebay_switching::congestion::{CONTROL_FRAME_BYTES, CongestionManagement, Message};
 
-use crate::driver::node::Lanes;
+use crate::driver::node::Channels;
 use crate::driver::ring::Ring;
 use crate::ethernet::attached::{Attached, AttachedParts};
 use crate::ethernet::control::{ControlRows, PauseFrame, control_frame};
@@ -32,11 +32,14 @@ use crate::spec::{AdapterSpec, LinkId};
 mod turns;
 
 pub(crate) struct AdapterParts {
+    /// Its host's name.
+    pub name: String,
     /// `spec.congestion` is not used: its parts come with the flows.
     pub spec: AdapterSpec,
     /// Whether the neighbour may stop single classes.
     pub pause_by_class: bool,
     pub uplink: Link,
+    pub out_link: LinkId,
     pub out_rate: Rate,
     pub in_rate: Rate,
     pub rows: ControlRows,
@@ -89,9 +92,11 @@ pub(crate) struct Adapter {
 impl Adapter {
     pub fn new(parts: AdapterParts) -> Self {
         let AdapterParts {
+            name,
             spec,
             pause_by_class,
             uplink,
+            out_link,
             out_rate,
             in_rate,
             rows,
@@ -121,7 +126,7 @@ impl Adapter {
             messages: Ring::default(),
             probes: Default::default(),
             probing: 0,
-            out_link: spec.port.out,
+            out_link,
             uplink,
             control_transmission: out_rate.transmission_time(u64::from(CONTROL_FRAME_BYTES)),
             free_at: Time::ZERO,
@@ -133,7 +138,7 @@ impl Adapter {
             attached,
             checkpoints,
             port: PortReport::default(),
-            name: spec.name,
+            name,
             lost: LossBook::default(),
             control: ControlCount::default(),
             stopped_before: Span::ZERO,
@@ -144,28 +149,28 @@ impl Adapter {
 
     /// Tells the reaction point of a sent data frame, if this must be on time.
     #[inline(always)]
-    fn end_transmission(&mut self, now: Time, lanes: &mut Lanes) {
+    fn end_transmission(&mut self, now: Time, channels: &mut Channels) {
         if self.free_at <= now
             && let Some(number) = self.sending.take()
         {
-            self.tell_sent(number, now, lanes);
+            self.tell_sent(number, now, channels);
         }
     }
 
     #[cold]
-    fn tell_sent(&mut self, number: usize, now: Time, lanes: &mut Lanes) {
+    fn tell_sent(&mut self, number: usize, now: Time, channels: &mut Channels) {
         if let Some(probe) = self.ingress.sent(number, self.free_at) {
-            self.send_probe(number, probe, now, lanes);
+            self.send_probe(number, probe, now, channels);
         }
         self.plan_upkeep();
     }
 
     #[inline(always)]
-    fn empty_until(&mut self, now: Time, lanes: &mut Lanes) {
+    fn empty_until(&mut self, now: Time, channels: &mut Channels) {
         while self.egress.leaves_at() <= now {
             let frame = self.egress.leave();
             if self.rows.is_control(frame.flow_id()) || self.egress.answers_data() {
-                self.answer(&frame, lanes);
+                self.answer(&frame, channels);
             } else {
                 self.egress.deliver(self.numbers[frame.flow_id() as usize] as usize, &frame);
             }
@@ -175,13 +180,13 @@ impl Adapter {
 
     /// Processes a frame that has left the buffer and may be answered.
     #[inline(never)]
-    fn answer(&mut self, frame: &Packet, lanes: &mut Lanes) {
-        if !self.rows.is_control(frame.flow_id()) && self.hand_over(frame, lanes) && frame.is_ack() {
+    fn answer(&mut self, frame: &Packet, channels: &mut Channels) {
+        if !self.rows.is_control(frame.flow_id()) && self.hand_over(frame, channels) && frame.is_ack() {
             return;
         }
         let number = self.number(frame.flow_id());
         let answer = if self.rows.is_control(frame.flow_id()) {
-            let probe = lanes.messages.take(frame.number());
+            let probe = channels.tables.messages.take(frame.number());
             self.control.consumed += 1;
             self.egress.reflect(number, &probe, frame.time)
         } else {
@@ -189,23 +194,23 @@ impl Adapter {
             self.egress.tell_delivered(number, frame)
         };
         if let Some(answer) = answer {
-            self.tell_source(number, answer, frame.time, lanes);
+            self.tell_source(number, answer, frame.time, channels);
         }
     }
 
     /// Hands a packet to its endpoint. Returns false without one.
-    fn hand_over(&mut self, packet: &Packet, lanes: &mut Lanes) -> bool {
+    fn hand_over(&mut self, packet: &Packet, channels: &mut Channels) -> bool {
         let Some(attached) = &mut self.attached else { return false };
-        let has_taken = attached.receive(packet, lanes);
-        self.take_sent(packet.time, lanes);
+        let has_taken = attached.receive(packet, channels);
+        self.take_sent(packet.time, channels);
         has_taken
     }
 
     #[cold]
-    fn run_endpoints(&mut self, now: Time, lanes: &mut Lanes) {
+    fn run_endpoints(&mut self, now: Time, channels: &mut Channels) {
         if let Some(attached) = &mut self.attached {
-            attached.expire(now, lanes);
-            self.take_sent(now, lanes);
+            attached.expire(now, channels);
+            self.take_sent(now, channels);
         }
     }
 
@@ -214,13 +219,13 @@ impl Adapter {
         self.attached.as_ref().map_or(Time::NEVER, |attached| attached.next())
     }
 
-    fn take_sent(&mut self, now: Time, lanes: &mut Lanes) {
+    fn take_sent(&mut self, now: Time, channels: &mut Channels) {
         let Self { attached, ingress, lost, .. } = self;
         let Some(attached) = attached else { return };
         for (packet, queue) in attached.take_sent(now) {
             if !ingress.push(queue, packet, packet.time) {
-                lost.lost(&packet, &lanes.measured);
-                lanes.release(&packet);
+                lost.lost(&packet, &channels.measured);
+                channels.release(&packet);
             }
         }
     }
@@ -238,19 +243,19 @@ impl Adapter {
     }
 
     #[cold]
-    fn poll_reflectors(&mut self, now: Time, lanes: &mut Lanes) {
+    fn poll_reflectors(&mut self, now: Time, channels: &mut Channels) {
         while let Some((number, message)) = self.egress.poll(now) {
             if let Some(message) = message {
-                self.tell_source(number, message, now, lanes);
+                self.tell_source(number, message, now, channels);
             }
         }
     }
 
     #[cold]
-    fn poll_reactions(&mut self, now: Time, lanes: &mut Lanes) {
+    fn poll_reactions(&mut self, now: Time, channels: &mut Channels) {
         while let Some((number, message)) = self.ingress.poll(now) {
             if let Some(message) = message {
-                self.send_probe(number, message, now, lanes);
+                self.send_probe(number, message, now, channels);
             }
         }
         self.sending = self.ingress.to_be_heard(now);
@@ -258,16 +263,16 @@ impl Adapter {
 
     /// `number` is the index of the flow in `egress`.
     #[cold]
-    fn tell_source(&mut self, number: usize, message: Message, now: Time, lanes: &mut Lanes) {
+    fn tell_source(&mut self, number: usize, message: Message, now: Time, channels: &mut Channels) {
         let identity = self.egress.identity(number);
-        self.messages.push(self.control_frame(identity, flags::ACK, message, now, lanes));
+        self.messages.push(self.control_frame(identity, flags::ACK, message, now, channels));
     }
 
     /// `number` is the index of the queue in `ingress`.
     #[cold]
-    fn send_probe(&mut self, number: usize, message: Message, now: Time, lanes: &mut Lanes) {
+    fn send_probe(&mut self, number: usize, message: Message, now: Time, channels: &mut Channels) {
         let identity = self.ingress.identity(number);
-        self.probes[usize::from(identity.1)].push(self.control_frame(identity, 0, message, now, lanes));
+        self.probes[usize::from(identity.1)].push(self.control_frame(identity, 0, message, now, channels));
         self.probing |= 1 << identity.1;
     }
 
@@ -277,36 +282,36 @@ impl Adapter {
         flags: u8,
         message: Message,
         now: Time,
-        lanes: &mut Lanes,
+        channels: &mut Channels,
     ) -> Packet {
-        control_frame(self.rows.of_flow(flow), class, flags, lanes.messages.put(message), now)
+        control_frame(self.rows.of_flow(flow), class, flags, channels.tables.messages.put(message), now)
     }
 
     /// Begins the next transmission if the port is free.
     #[inline(always)]
-    fn transmit(&mut self, now: Time, lanes: &mut Lanes) {
+    fn transmit(&mut self, now: Time, channels: &mut Channels) {
         if self.free_at > now {
             return;
         }
-        self.end_transmission(now, lanes);
+        self.end_transmission(now, channels);
         let control_waits = self.orders.is_pending() || self.probing != 0 || self.messages.len() > 0;
         if control_waits && let Some(frame) = self.next_control(now) {
             self.free_at = now + self.control_transmission;
-            return self.send(frame, lanes);
+            return self.send(frame, channels);
         }
         self.ingress.generate(now);
         if let Some(number) = self.ingress.next_queue(self.obeyed.free_classes(now), now) {
             let (frame, sent_at, is_heard) = self.ingress.take(number, now);
             self.sending = is_heard.then_some(number);
             self.free_at = sent_at;
-            self.send(frame, lanes);
+            self.send(frame, channels);
         }
     }
 
     #[inline(always)]
-    fn send(&mut self, frame: Packet, lanes: &mut Lanes) {
-        if let Some(sent) = &self.uplink.pass(frame, &lanes.measured, &lanes.sacks) {
-            lanes.send_over(self.out_link, sent.word_by_word());
+    fn send(&mut self, frame: Packet, channels: &mut Channels) {
+        if let Some(sent) = &self.uplink.pass(frame, &channels.measured, &channels.tables) {
+            channels.send(self.uplink.way, sent.word_by_word());
         }
     }
 
@@ -339,9 +344,9 @@ impl Adapter {
     }
 
     #[inline(always)]
-    fn buffer(&mut self, frame: &Packet, is_probe: bool, lanes: &mut Lanes) {
+    fn buffer(&mut self, frame: &Packet, is_probe: bool, channels: &mut Channels) {
         if !self.egress.arrive(frame, is_probe) {
-            return self.lose(frame, lanes);
+            return self.lose(frame, channels);
         }
         self.port.memory(self.egress.used_bytes());
         self.watch_buffer(usize::from(frame.class() & 7), frame.time);
@@ -349,58 +354,58 @@ impl Adapter {
 
     #[cold]
     #[inline(never)]
-    fn lose(&mut self, frame: &Packet, lanes: &mut Lanes) {
+    fn lose(&mut self, frame: &Packet, channels: &mut Channels) {
         self.port.frames_lost += 1;
         if self.rows.is_control(frame.flow_id()) {
-            lanes.messages.take(frame.number());
+            channels.tables.messages.take(frame.number());
             self.control.lost += 1;
         } else {
-            self.lost.lost(frame, &lanes.measured);
-            lanes.release(frame);
+            self.lost.lost(frame, &channels.measured);
+            channels.release(frame);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn react(&mut self, now: Time, lanes: &mut Lanes) {
-        self.transmit(now, lanes);
+    fn react(&mut self, now: Time, channels: &mut Channels) {
+        self.transmit(now, channels);
         self.plan(now);
     }
 
     #[cold]
     #[inline(never)]
-    fn receive_control(&mut self, frame: &Packet, lanes: &mut Lanes) {
+    fn receive_control(&mut self, frame: &Packet, channels: &mut Channels) {
         if self.rows.is_pause(frame.flow_id()) {
             self.control.consumed += 1;
             self.obeyed.receive(PauseFrame::from_number(frame.number()), frame.time);
         } else if frame.is_ack() {
             self.control.consumed += 1;
-            let message = lanes.messages.take(frame.number());
-            self.end_transmission(frame.time, lanes);
+            let message = channels.tables.messages.take(frame.number());
+            self.end_transmission(frame.time, channels);
             self.ingress.receive(self.number(frame.flow_id()), &message, frame.time);
             self.sending = self.ingress.to_be_heard(frame.time);
         } else {
-            self.buffer(frame, true, lanes);
+            self.buffer(frame, true, channels);
         }
     }
 }
 
 impl Adapter {
     #[inline]
-    fn receive(&mut self, packet: &Packet, lanes: &mut Lanes) {
+    fn receive(&mut self, packet: &Packet, channels: &mut Channels) {
         let now = packet.time;
         if self.due <= now {
-            self.catch_up(now, lanes);
+            self.catch_up(now, channels);
         }
-        self.empty_until(now, lanes);
+        self.empty_until(now, channels);
         let is_control = self.rows.is_control(packet.flow_id());
         if is_control {
-            self.receive_control(packet, lanes);
+            self.receive_control(packet, channels);
         } else {
-            self.buffer(packet, false, lanes);
+            self.buffer(packet, false, channels);
         }
         if is_control || self.orders.is_pending() {
-            self.react(now, lanes);
+            self.react(now, channels);
         } else if self.is_emptied_on_time() {
             // Another frame can change only the next departure from the buffer.
             self.due = self.due.min(self.egress.leaves_at());

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use forebay_qdisc::Time;
 
-use crate::driver::node::Lanes;
+use crate::driver::node::Channels;
 use crate::host::endpoint::MadeEndpoint;
 use crate::host::outbox::{Exit, Outbox};
 use crate::host::send_path::SendPath;
@@ -50,18 +50,20 @@ impl Attached {
         self.sent.front().map_or(Time::NEVER, |packet| packet.time).min(self.ends.next())
     }
 
-    pub fn expire(&mut self, now: Time, lanes: &mut Lanes) {
-        self.ends
-            .expire(now, &mut Outbox { exit: Exit::Adapter(&mut self.sent), path: self.path.as_deref_mut(), lanes });
+    pub fn expire(&mut self, now: Time, channels: &mut Channels) {
+        self.ends.expire(
+            now,
+            &mut Outbox { exit: Exit::Adapter(&mut self.sent), place: 0, path: self.path.as_deref_mut(), channels },
+        );
     }
 
     /// Delivers a packet at `packet.time`. Returns false if no endpoint receives it.
-    pub fn receive(&mut self, packet: &Packet, lanes: &mut Lanes) -> bool {
+    pub fn receive(&mut self, packet: &Packet, channels: &mut Channels) -> bool {
         let Some(endpoint) = self.takers.of(packet) else { return false };
         self.ends.receive(
             packet,
             endpoint,
-            &mut Outbox { exit: Exit::Adapter(&mut self.sent), path: self.path.as_deref_mut(), lanes },
+            &mut Outbox { exit: Exit::Adapter(&mut self.sent), place: 0, path: self.path.as_deref_mut(), channels },
         );
         true
     }

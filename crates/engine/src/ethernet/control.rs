@@ -1,7 +1,7 @@
 //! Control frames: messages of congestion management, and PAUSE.
 
 use forebay_qdisc::{Ecn, Time};
-use forebay_switching::congestion::{CONTROL_FRAME_BYTES, Message};
+use forebay_switching::congestion::CONTROL_FRAME_BYTES;
 
 use crate::packet::{FlowId, Packet, PacketFields};
 use crate::spec::LinkId;
@@ -50,35 +50,6 @@ impl ControlRows {
 pub(crate) fn control_frame(flow: FlowId, class: u8, flags: u8, number: u32, time: Time) -> Packet {
     let len_bytes = CONTROL_FRAME_BYTES as u16;
     Packet::new(PacketFields { time, stamp: 0, number, flow, len_bytes, flags, class, ecn: Ecn::NotCapable })
-}
-
-/// The messages of the control frames in flight. A frame holds its slot in [`crate::Packet::number`].
-#[derive(Debug, Default)]
-pub struct MessageTable {
-    slots: Vec<Message>,
-    free: Vec<u32>,
-}
-
-impl MessageTable {
-    /// Stores a message. Returns its slot.
-    pub fn put(&mut self, message: Message) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = message;
-            return slot;
-        }
-        self.slots.push(message);
-        self.slots.len() as u32 - 1
-    }
-
-    pub fn get_mut(&mut self, slot: u32) -> &mut Message {
-        &mut self.slots[slot as usize]
-    }
-
-    /// Takes a message out and frees its slot.
-    pub fn take(&mut self, slot: u32) -> Message {
-        self.free.push(slot);
-        self.slots[slot as usize]
-    }
 }
 
 /// PAUSE of IEEE 802.3x, or by class.

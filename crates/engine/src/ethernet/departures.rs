@@ -132,7 +132,7 @@ impl Departures {
     pub fn take_back(&mut self, now: Time) -> Option<Packet> {
         let last = *self.back().filter(|last| last.start > now && !self.are_sent())?;
         self.end = self.end.wrapping_sub(1);
-        Some(self.packets[slot(self.end)].arriving(last.arrived, u16::from(last.input)))
+        Some(self.packets[slot(self.end)].arriving(last.arrived, u32::from(last.input)))
     }
 }
 

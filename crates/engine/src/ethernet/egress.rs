@@ -8,8 +8,8 @@ use forebay_switching::SharedMemory;
 use forebay_switching::congestion::{Context, Message, Reflector};
 use rand_pcg::Pcg64Mcg;
 
-use crate::driver::deadlines::Deadlines;
 use crate::driver::ring::Ring;
+use crate::driver::tournament::Tournament;
 use crate::ethernet::control::{ControlRows, control_frame};
 use crate::ethernet::service::{ServiceRate, TransmissionTime};
 use crate::observe::flow_book::ReceiveBook;
@@ -57,7 +57,7 @@ pub(crate) struct Egress {
     service: ServiceRate,
     ends: Vec<End>,
     /// By reflector.
-    polls: Deadlines,
+    polls: Tournament,
 }
 
 impl Egress {
@@ -68,7 +68,7 @@ impl Egress {
         line: Rate,
         service: Vec<ServiceStep>,
     ) -> Self {
-        let mut polls = Deadlines::new(destinations.len());
+        let mut polls = Tournament::new(destinations.len());
         for (number, destination) in destinations.iter().enumerate() {
             polls.set(number, destination.reflector.as_ref().map_or(Time::NEVER, |reflector| reflector.poll_at()));
         }

@@ -8,7 +8,7 @@ use forebay_qdisc::{Span, Time, uniform};
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
-use crate::driver::deadlines::Deadlines;
+use crate::driver::tournament::Tournament;
 use crate::spec::{FrameArrivals, OnOff};
 
 pub(crate) struct GeneratorParts {
@@ -184,7 +184,7 @@ impl Generator {
 pub(crate) struct Generators {
     generators: Vec<Generator>,
     /// If there are several generators.
-    times: Deadlines,
+    times: Tournament,
     /// Time, flow and generator of the earliest frame.
     time: Time,
     flow: u32,
@@ -195,7 +195,7 @@ impl Generators {
     /// Each with its flows: number and share.
     pub fn new(generators: impl Iterator<Item = (GeneratorParts, Vec<(u32, f64)>)>) -> Self {
         let generators: Vec<Generator> = generators.map(|(parts, flows)| Generator::new(parts, &flows)).collect();
-        let mut times = Deadlines::new(generators.len());
+        let mut times = Tournament::new(generators.len());
         for (number, generator) in generators.iter().enumerate() {
             times.set(number, generator.time);
         }

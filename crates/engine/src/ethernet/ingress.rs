@@ -5,7 +5,7 @@
 use forebay_qdisc::{Rate, Span, Time};
 use forebay_switching::congestion::{Context, Message};
 
-use crate::driver::deadlines::Deadlines;
+use crate::driver::tournament::Tournament;
 use crate::ethernet::frames::{GeneratorParts, Generators};
 use crate::ethernet::pause::EVERY_CLASS;
 use crate::ethernet::ready_queues::ReadyQueues;
@@ -26,9 +26,9 @@ pub(crate) struct Ingress {
     generators: Generators,
     ready: ReadyQueues,
     /// By queue: when its limiter lets the next frame go.
-    eligible: Deadlines,
+    eligible: Tournament,
     /// By queue, of the reaction point.
-    polls: Deadlines,
+    polls: Tournament,
     /// Limit and number of flows with a rate limiter.
     limiters: u32,
     limited: u32,
@@ -58,10 +58,10 @@ impl Ingress {
             generators: Generators::new(generators.into_iter().zip(flows_of)),
             limit: voq_limit.unwrap_or(u32::MAX),
             ready: ReadyQueues::new(count),
-            eligible: Deadlines::new(count),
+            eligible: Tournament::new(count),
             last: count.saturating_sub(1),
             sent_at: Time::ZERO,
-            polls: Deadlines::new(count),
+            polls: Tournament::new(count),
             limiters: rate_limiters.unwrap_or(u32::MAX),
             limited: 0,
             line,

@@ -7,7 +7,7 @@ use forebay_qdisc::{Packet as _, Rate, Span, Time};
 use forebay_switching::SharedMemory;
 use forebay_switching::congestion::{CongestionPoint, Context, Sampler};
 
-use crate::driver::node::Lanes;
+use crate::driver::node::Channels;
 use crate::driver::ring::Ring;
 use crate::ethernet::departures::{Departure, Departures};
 use crate::ethernet::forwarding::ForwardingEntry;
@@ -252,7 +252,7 @@ impl SwitchPort {
         class: usize,
         row: u32,
         now: Time,
-        lanes: &mut Lanes,
+        channels: &mut Channels,
     ) -> bool {
         let len_bytes = packet.len_bytes();
         let (mut start, mut end) = (start, start + self.service_span);
@@ -272,11 +272,11 @@ impl SwitchPort {
         };
         if start <= now && self.departures.are_sent() {
             self.departures.push_sent(departure);
-            self.send(packet.at(start), lanes);
+            self.send(packet.at(start), channels);
             return true;
         }
         if self.departures.are_full() {
-            self.send_until(now + Span::from_picoseconds(1), lanes);
+            self.send_until(now + Span::from_picoseconds(1), channels);
         }
         self.departures.push(departure, packet);
         false
@@ -290,17 +290,17 @@ impl SwitchPort {
 
     /// Hands frames that begin before `until` to the link. Returns the next start.
     #[inline(always)]
-    pub fn send_until(&mut self, until: Time, lanes: &mut Lanes) -> Time {
+    pub fn send_until(&mut self, until: Time, channels: &mut Channels) -> Time {
         while let Some(packet) = self.departures.send_next(until) {
-            self.send(packet, lanes);
+            self.send(packet, channels);
         }
         self.next_begin()
     }
 
     #[inline(always)]
-    fn send(&mut self, packet: Packet, lanes: &mut Lanes) {
-        if let Some(sent) = &self.link.pass(packet, &lanes.measured, &lanes.sacks) {
-            lanes.send_over(self.out, sent.word_by_word());
+    fn send(&mut self, packet: Packet, channels: &mut Channels) {
+        if let Some(sent) = &self.link.pass(packet, &channels.measured, &channels.tables) {
+            channels.send(self.link.way, sent.word_by_word());
         }
     }
 
@@ -379,11 +379,11 @@ impl SwitchPort {
     }
 
     /// All settled frames must have begun.
-    pub fn send_control(&mut self, frame: Packet, now: Time, lanes: &mut Lanes) {
+    pub fn send_control(&mut self, frame: Packet, now: Time, channels: &mut Channels) {
         self.control_until = now + self.line.transmission_time(u64::from(frame.len_bytes()));
         self.free_at = self.control_until.max(self.free_at);
-        self.send_until(Time::NEVER, lanes);
-        self.send(frame.at(now), lanes);
+        self.send_until(Time::NEVER, channels);
+        self.send(frame.at(now), channels);
     }
 
     /// The next event for the waiting frames. Everything due at `now` must have been sent.

@@ -14,9 +14,9 @@ use forebay_qdisc::{Ecn, Span, Time};
 use forebay_switching::SharedMemory;
 use forebay_switching::congestion::{Arrival, CongestionPointId, Message, Verdict};
 
-use crate::driver::deadlines::Deadlines;
-use crate::driver::node::Lanes;
+use crate::driver::node::Channels;
 use crate::driver::ring::Ring;
+use crate::driver::tournament::Tournament;
 use crate::ethernet::control::{ControlRows, PauseFrame, control_frame};
 use crate::ethernet::departures::Departure;
 use crate::ethernet::forwarding::ForwardingEntry;
@@ -59,7 +59,7 @@ pub(crate) struct EthernetSwitch {
     /// Whether queues are time series.
     sampled: bool,
     memory: SharedMemory,
-    deadlines: Deadlines,
+    deadlines: Tournament,
     checkpoints: Checkpoints,
     forwarding_delay: Span,
     /// Ports with settled frames that are not on the link yet. None of these begins before `next_begin`.
@@ -79,7 +79,7 @@ impl EthernetSwitch {
     pub fn new(parts: EthernetSwitchParts) -> Self {
         let ports = parts.ports;
         let mut switch = Self {
-            deadlines: Deadlines::new(ports.len()),
+            deadlines: Tournament::new(ports.len()),
             has_stopped: false,
             sampled: ports.iter().any(|port| port.books.series.is_some()),
             ports,
@@ -117,7 +117,7 @@ impl EthernetSwitch {
 
     /// PAUSE, or a message to a source, has arrived.
     #[cold]
-    fn arrive_control(&mut self, packet: Packet, lanes: &mut Lanes) {
+    fn arrive_control(&mut self, packet: Packet, channels: &mut Channels) {
         self.release_all(packet.time);
         let (now, number) = (packet.time, SwitchPort::input_of(&packet));
         let port = &mut self.ports[number];
@@ -125,27 +125,27 @@ impl EthernetSwitch {
             self.control.consumed += 1;
             port.obeyed.receive(PauseFrame::from_number(packet.number()), now);
             self.upkeep_due = self.upkeep_due.min(port.obeyed.next_order());
-            return self.obey(number, now, lanes);
+            return self.obey(number, now, channels);
         }
-        let (message, queue_bytes) = (lanes.messages.get_mut(packet.number()), self.memory.of_output(number));
+        let (message, queue_bytes) = (channels.tables.messages.get_mut(packet.number()), self.memory.of_output(number));
         port.ask_point(now, |point, context| point.backward(message, queue_bytes, context));
         let output = self.entry(&packet).output();
         self.ports[output].messages.push(packet);
-        self.look_at(output, now, lanes);
+        self.look_at(output, now, channels);
     }
 
     /// A change of the pause state takes effect.
-    fn obey(&mut self, number: usize, now: Time, lanes: &mut Lanes) {
+    fn obey(&mut self, number: usize, now: Time, channels: &mut Channels) {
         let port = &mut self.ports[number];
         if !port.obeyed.is_free(now) {
             port.take_back(now);
         }
-        self.look_at(number, now, lanes);
+        self.look_at(number, now, channels);
     }
 
     /// Shows a data frame that has joined the queue to the congestion point. Returns it, perhaps marked.
     #[inline(never)]
-    fn consult(&mut self, packet: Packet, output: usize, now: Time, lanes: &mut Lanes) -> Packet {
+    fn consult(&mut self, packet: Packet, output: usize, now: Time, channels: &mut Channels) -> Packet {
         self.release(output, now);
         let limited_by = self.tag(&packet).checked_sub(1).map(CongestionPointId);
         let port = &mut self.ports[output];
@@ -154,7 +154,7 @@ impl EthernetSwitch {
         match verdict.unwrap_or(Verdict::Pass) {
             Verdict::Pass => packet,
             Verdict::Tell(message) => {
-                self.tell(message, &packet, now, lanes);
+                self.tell(message, &packet, now, channels);
                 packet
             }
             Verdict::Mark if packet.ecn() == Ecn::NotCapable => packet,
@@ -174,29 +174,29 @@ impl EthernetSwitch {
 
     /// Sends a message to the source of `about`.
     #[cold]
-    fn tell(&mut self, message: Message, about: &Packet, now: Time, lanes: &mut Lanes) {
+    fn tell(&mut self, message: Message, about: &Packet, now: Time, channels: &mut Channels) {
         let flow = about.flow_id();
-        let slot = lanes.messages.put(message);
+        let slot = channels.tables.messages.put(message);
         let frame = control_frame(self.rows.of_flow(flow), about.class(), flags::ACK, slot, now);
         self.control.created += 1;
         let number = SwitchPort::input_of(about);
         let port = &mut self.ports[number];
         port.report.control_frames_sent += 1;
         port.messages.push(frame);
-        self.look_at(number, now, lanes);
+        self.look_at(number, now, channels);
     }
 
     /// Sends PAUSE to the feeder of `input` if required. May take back settled frames of that port that begin after
     /// `begun`.
     #[inline]
-    fn watch_memory(&mut self, input: usize, class: usize, now: Time, begun: Time, lanes: &mut Lanes) {
+    fn watch_memory(&mut self, input: usize, class: usize, now: Time, begun: Time, channels: &mut Channels) {
         if self.memory.is_watched(input) {
-            self.order(input, class, now, begun, lanes);
+            self.order(input, class, now, begun, channels);
         }
     }
 
     #[cold]
-    fn order(&mut self, input: usize, class: usize, now: Time, begun: Time, lanes: &mut Lanes) {
+    fn order(&mut self, input: usize, class: usize, now: Time, begun: Time, channels: &mut Channels) {
         let (used, of_class) = (self.memory.of_input(input), self.memory.of_input_class(input, class));
         let orders = &mut self.ports[input].orders;
         orders.watch(class, used, of_class, now);
@@ -206,7 +206,7 @@ impl EthernetSwitch {
         }
         self.upkeep_due = self.upkeep_due.min(self.ports[input].orders.poll_at());
         self.ports[input].take_back(begun);
-        self.look_at(input, now, lanes);
+        self.look_at(input, now, channels);
         // While a feeder is stopped, the end of every transmission is an event.
         self.has_stopped = self.ports.iter().any(|port| port.orders.has_stopped());
         for (number, port) in self.ports.iter().enumerate().filter(|_| self.has_stopped) {
@@ -216,7 +216,7 @@ impl EthernetSwitch {
 
     /// Sends what the port may send: PAUSE, then messages, then data.
     #[inline]
-    fn look_at(&mut self, number: usize, now: Time, lanes: &mut Lanes) {
+    fn look_at(&mut self, number: usize, now: Time, channels: &mut Channels) {
         if !self.has_stopped {
             self.release(number, now);
         }
@@ -224,18 +224,18 @@ impl EthernetSwitch {
         if port.control_waits() {
             port.take_back(now);
             if port.is_link_free(now) {
-                self.send_control(number, now, lanes);
+                self.send_control(number, now, channels);
             }
         }
         let rows = self.rows;
         loop {
             let Self { ports, forwarding, .. } = self;
             let next = ports[number].next_departure(now, forwarding, |packet| rows.is_control(packet.flow_id()));
-            self.drop_managed(number, now, lanes);
+            self.drop_managed(number, now, channels);
             let Some((packet, start)) = next else { break };
             let is_probe = self.rows.is_control(packet.flow_id());
             if is_probe {
-                begin_probe(&packet, &mut self.ports[number], self.memory.of_output(number), now, lanes);
+                begin_probe(&packet, &mut self.ports[number], self.memory.of_output(number), now, channels);
             }
             let class = self.class(&packet);
             let row = if self.ports[number].managed.is_some() {
@@ -245,7 +245,7 @@ impl EthernetSwitch {
             } else {
                 self.entry(&packet).row()
             };
-            if !self.ports[number].settle(&packet, start, class, row, now, lanes) {
+            if !self.ports[number].settle(&packet, start, class, row, now, channels) {
                 self.keep(number);
             }
         }
@@ -264,7 +264,7 @@ impl EthernetSwitch {
     }
 
     #[cold]
-    fn send_control(&mut self, number: usize, now: Time, lanes: &mut Lanes) {
+    fn send_control(&mut self, number: usize, now: Time, channels: &mut Channels) {
         let port = &mut self.ports[number];
         let frame = if let Some(order) = port.orders.take() {
             port.report.pause_frames_sent += 1;
@@ -275,7 +275,7 @@ impl EthernetSwitch {
             port.messages.pop()
         };
         if let Some(frame) = frame {
-            port.send_control(frame, now, lanes);
+            port.send_control(frame, now, channels);
         }
     }
 
@@ -326,8 +326,8 @@ fn release(port: &mut SwitchPort, memory: &mut SharedMemory, number: usize, samp
 
 /// A probe begins at a port whose queue holds `queue_bytes`.
 #[cold]
-fn begin_probe(packet: &Packet, port: &mut SwitchPort, queue_bytes: u64, now: Time, lanes: &mut Lanes) {
-    let message = lanes.messages.get_mut(packet.number());
+fn begin_probe(packet: &Packet, port: &mut SwitchPort, queue_bytes: u64, now: Time, channels: &mut Channels) {
+    let message = channels.tables.messages.get_mut(packet.number());
     port.ask_point(now, |point, context| point.forward(message, queue_bytes, context));
 }
 

@@ -171,7 +171,7 @@ impl Endpoint for CellSource {
                 return;
             }
             self.send(next, out);
-            out.lanes.generated += 1;
+            out.channels.generated += 1;
         }
     }
 

@@ -16,7 +16,7 @@ pub(crate) trait Endpoint: Send {
 
     /// A packet arrives, at `packet.time`; none is addressed to a source without ACKs.
     fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
-        out.lanes.release(packet);
+        out.channels.release(packet);
     }
 
     /// Does its own work up to `now`.

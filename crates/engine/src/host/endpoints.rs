@@ -12,13 +12,15 @@ use crate::host::endpoint::MadeEndpoint;
 use crate::host::send_path::SendPath;
 use crate::host::tcp::{Acknowledger, Bulk, TcpSink, TcpSource, Transmitter};
 use crate::host::udp::{UdpSink, UdpSource, UdpSourceParts};
-use crate::layout::EndpointId;
 use crate::observe::flow_book::{EndpointContext, ReceiveBook, ReceiveRecord, SendBook};
 use crate::observe::interval::Checkpoints;
 use crate::packet::FlowId;
 use crate::rng::stream;
 use crate::spec::flows::{Flow, Flows};
-use crate::spec::{Application, Distribution, Transport};
+use crate::spec::{Application, Distribution, NodeIndex, Transport};
+
+/// Index of an endpoint.
+pub(crate) type EndpointId = u32;
 
 /// Makes the endpoints of the flows, each when its host is made: all of them in addition to the hosts would nearly
 /// double the memory of a million flows.
@@ -71,6 +73,13 @@ impl Numbers {
     fn flow(&self, endpoint: EndpointId) -> (usize, bool) {
         let flow = self.flow_of[endpoint as usize] as usize;
         (flow, self.ends[flow].0 == endpoint)
+    }
+
+    /// The node at which an endpoint is.
+    pub fn node(&self, endpoint: EndpointId, flows: &Flows) -> NodeIndex {
+        let (flow, is_source) = self.flow(endpoint);
+        let flow = flows.get(flow);
+        if is_source { flow.source } else { flow.destination }
     }
 
     /// The salt of an endpoint.

@@ -10,17 +10,19 @@ use std::mem::offset_of;
 
 use forebay_qdisc::{Span, Time};
 
-use crate::driver::node::{Lanes, Node, NodeId};
+use crate::assembly::hosts::HostPlan;
+use crate::driver::node::{Channels, Node, NodeId};
 use crate::driver::prefetch::{LINE_BYTES, prefetch, prefetch_lines};
+use crate::driver::routes::Way;
 use crate::error::RunError;
 use crate::host::by_host::ByHost;
 use crate::host::endpoint::MadeEndpoint;
 use crate::host::endpoints::BulkEnd;
+use crate::host::endpoints::EndpointId;
 use crate::host::outbox::{Exit, Outbox};
 use crate::host::send_path::SendPath;
 use crate::host::several::{End, Endpoints};
 use crate::host::tcp::{TcpSink, TcpSource};
-use crate::layout::{EndpointId, HostPlan};
 use crate::link::Link;
 use crate::observe::report::Report;
 use crate::packet::Packet;
@@ -31,6 +33,8 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct HostParts {
     pub downlink: Option<Link>,
     pub uplink: Option<Link>,
+    /// Where packets go without an uplink, and the number of the first endpoint among the inputs there.
+    pub ports: (Way, u32),
     pub path: Option<Box<SendPath>>,
     pub endpoints: Vec<MadeEndpoint>,
     /// By endpoint.
@@ -66,6 +70,8 @@ struct Host<E> {
     downlink: Option<Link>,
     uplink: Option<Link>,
     end: E,
+    /// See [`HostParts`].
+    ports: (Way, u32),
     /// By how much its downlink is shorter than the longest one.
     behind: Span,
 }
@@ -123,10 +129,10 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
         }
         let mut hosts = Vec::with_capacity(plans.len());
         for (plan, first) in plans.into_iter().zip(first_of) {
-            let HostParts { downlink, uplink, path, endpoints, salts } = make(&plan)?;
+            let HostParts { downlink, uplink, ports, path, endpoints, salts } = make(&plan)?;
             let end = E::of(endpoints, first, salts).expect("a host has endpoints, of the kind that is asked for");
             let behind = farthest - plan.distance;
-            hosts.push(Host { planned: Time::NEVER, behind, downlink, uplink, path, end });
+            hosts.push(Host { planned: Time::NEVER, behind, downlink, uplink, ports, path, end });
         }
         let by_host = ByHost::new(hosts.len());
         Ok(Self { hosts, host_of, endpoint_of, first_direction, by_host, timers: BinaryHeap::new(), farthest })
@@ -144,55 +150,55 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
     }
 
     #[inline(always)]
-    fn receive(&mut self, host: u32, mut packet: Packet, lanes: &mut Lanes) {
-        let Host { downlink, uplink, path, end, .. } = &mut self.hosts[host as usize];
+    fn receive(&mut self, host: u32, mut packet: Packet, channels: &mut Channels) {
+        let Host { downlink, uplink, ports, path, end, .. } = &mut self.hosts[host as usize];
         if let Some(downlink) = downlink {
-            match downlink.pass(packet, &lanes.measured, &lanes.sacks) {
+            match downlink.pass(packet, &channels.measured, &channels.tables) {
                 Some(passed) => packet = passed,
-                None => return lanes.release(&packet),
+                None => return channels.release(&packet),
             }
-            if packet.time > lanes.measured.to {
-                return lanes.count_in_flight(packet.direction_index(), packet.stamp);
+            if packet.time > channels.measured.to {
+                return channels.count_in_flight(packet.direction_index(), packet.stamp);
             }
         }
         let number = if E::IS_ONE { 0 } else { self.endpoint_of[packet.direction_index() - self.first_direction] };
-        let (exit, path) = (Exit::over(uplink.as_mut()), path.as_deref_mut());
-        end.receive(&packet, number, &mut Outbox { exit, path, lanes });
+        let (exit, path) = (Exit::over(uplink.as_mut(), *ports), path.as_deref_mut());
+        end.receive(&packet, number, &mut Outbox { exit, place: 0, path, channels });
     }
 
     #[inline]
-    fn receive_in_order(&mut self, packets: &[Packet], lanes: &mut Lanes) {
+    fn receive_in_order(&mut self, packets: &[Packet], channels: &mut Channels) {
         for packet in packets {
             let host = self.host(packet);
-            self.receive(host, *packet, lanes);
-            self.plan(host, lanes.measured.to);
+            self.receive(host, *packet, channels);
+            self.plan(host, channels.measured.to);
         }
     }
 
     #[inline]
-    fn receive_by_host(&mut self, packets: &[Packet], lanes: &mut Lanes) {
+    fn receive_by_host(&mut self, packets: &[Packet], channels: &mut Channels) {
         let mut by_host = std::mem::take(&mut self.by_host);
         by_host.chain(packets.iter().map(|packet| self.host(packet)));
         self.by_host = by_host;
-        let looks_ahead = lanes.routes.are_many();
+        let looks_ahead = channels.routes.are_many();
         let mut due = 0;
         while let Some(host) = self.by_host.host(due) {
             if looks_ahead {
-                self.prefetch(packets, due, lanes);
+                self.prefetch(packets, due, channels);
             }
             let mut place = self.by_host.begin(host);
             while place != NONE {
-                self.receive(host, packets[place as usize], lanes);
+                self.receive(host, packets[place as usize], channels);
                 place = self.by_host.next(place);
             }
-            self.plan(host, lanes.measured.to);
+            self.plan(host, channels.measured.to);
             due += 1;
         }
     }
 
     /// Prefetches what the hosts behind `place` will touch.
     #[inline]
-    fn prefetch(&self, packets: &[Packet], place: usize, lanes: &Lanes) {
+    fn prefetch(&self, packets: &[Packet], place: usize, channels: &Channels) {
         if let Some(host) = self.by_host.host(place + 6) {
             prefetch_lines(&self.hosts[host as usize].planned, Host::<E>::HOT_LINES);
             prefetch(&packets[self.by_host.first(host)]);
@@ -201,7 +207,7 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
             let packet = &packets[self.by_host.first(host)];
             self.hosts[host as usize].end.prefetch(self.endpoint(packet));
             // The route of the answer.
-            lanes.routes.prefetch(packet.direction_index() ^ 1);
+            channels.routes.prefetch(packet.direction_index() ^ 1);
         }
         if let Some(host) = self.by_host.host(place + 2) {
             let packet = &packets[self.by_host.first(host)];
@@ -228,7 +234,7 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
     }
 
     /// Runs the timers before `until`, each host in its own time.
-    fn run_timers(&mut self, until: Time, lanes: &mut Lanes) {
+    fn run_timers(&mut self, until: Time, channels: &mut Channels) {
         let due = until + self.farthest;
         while let Some(&Reverse((at, number))) = self.timers.peek()
             && at < due
@@ -239,22 +245,22 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
                 continue;
             }
             host.planned = Time::NEVER;
-            let last = (due - host.behind - Span::from_picoseconds(1)).min(lanes.measured.to);
+            let last = (due - host.behind - Span::from_picoseconds(1)).min(channels.measured.to);
             if host.end.next() <= last {
-                let (exit, path) = (Exit::over(host.uplink.as_mut()), host.path.as_deref_mut());
-                host.end.expire(last, &mut Outbox { exit, path, lanes });
+                let (exit, path) = (Exit::over(host.uplink.as_mut(), host.ports), host.path.as_deref_mut());
+                host.end.expire(last, &mut Outbox { exit, place: 0, path, channels });
             }
-            self.plan(number, lanes.measured.to);
+            self.plan(number, channels.measured.to);
         }
     }
 }
 
 impl<E: End, const ARE_MANY: bool> Node for Hosts<E, ARE_MANY> {
-    fn start(&mut self, _me: NodeId, lanes: &mut Lanes) {
+    fn start(&mut self, _me: NodeId, channels: &mut Channels) {
         for host in 0..self.hosts.len() as u32 {
-            self.plan(host, lanes.measured.to);
+            self.plan(host, channels.measured.to);
         }
-        self.run_timers(Time::ZERO, lanes);
+        self.run_timers(Time::ZERO, channels);
     }
 
     fn next(&self) -> Time {
@@ -262,15 +268,15 @@ impl<E: End, const ARE_MANY: bool> Node for Hosts<E, ARE_MANY> {
         if first == Time::NEVER { first } else { Time::ZERO + first.since(Time::ZERO + self.farthest) }
     }
 
-    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
-        let packets = lanes.take(me, until);
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time {
+        let packets = channels.take(me, until);
         if ARE_MANY {
-            self.receive_by_host(&packets, lanes);
+            self.receive_by_host(&packets, channels);
         } else {
-            self.receive_in_order(&packets, lanes);
+            self.receive_in_order(&packets, channels);
         }
-        lanes.give_back(packets);
-        self.run_timers(until, lanes);
+        channels.give_back(packets);
+        self.run_timers(until, channels);
         until
     }
 

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::driver::node::Lanes;
+use crate::driver::node::Channels;
+use crate::driver::routes::Way;
 use crate::host::send_path::SendPath;
 use crate::link::Link;
 use crate::packet::Packet;
@@ -10,17 +11,19 @@ use crate::packet::Packet;
 /// Where an endpoint sends.
 pub(crate) struct Outbox<'a> {
     pub exit: Exit<'a>,
+    /// The place of the endpoint that sends, among those of its host.
+    pub place: u32,
     /// `None` if packets leave at once.
     pub path: Option<&'a mut SendPath>,
-    pub lanes: &'a mut Lanes,
+    pub channels: &'a mut Channels,
 }
 
 /// How packets leave a host.
 pub(crate) enum Exit<'a> {
     /// Over its uplink, and on from there.
     Uplink(&'a mut Link),
-    /// Where the first node of their route is.
-    Network,
+    /// By the ports of its node, as packets of the inputs from this number on, one for each endpoint.
+    Ports(Way, u32),
     /// By an adapter, which takes them from here.
     Adapter(&'a mut VecDeque<Packet>),
 }
@@ -28,8 +31,8 @@ pub(crate) enum Exit<'a> {
 impl<'a> Exit<'a> {
     /// Over the uplink, if there is one.
     #[inline(always)]
-    pub fn over(uplink: Option<&'a mut Link>) -> Self {
-        uplink.map_or(Self::Network, Self::Uplink)
+    pub fn over(uplink: Option<&'a mut Link>, ports: (Way, u32)) -> Self {
+        uplink.map_or(Self::Ports(ports.0, ports.1), Self::Uplink)
     }
 }
 
@@ -37,6 +40,7 @@ impl Outbox<'_> {
     /// The endpoint at this place of its host sends the next packets.
     #[inline(always)]
     pub fn turn_to(&mut self, place: u32) {
+        self.place = place;
         if let Some(path) = &mut self.path {
             path.turn_to(place);
         }
@@ -57,7 +61,7 @@ impl Outbox<'_> {
         if let Some(path) = &mut self.path {
             path.process(&mut packet);
             if let Exit::Uplink(uplink) = &self.exit
-                && !path.admit(&packet, uplink, &self.lanes.measured)
+                && !path.admit(&packet, uplink, &self.channels.measured)
             {
                 return;
             }
@@ -67,13 +71,13 @@ impl Outbox<'_> {
 
     #[inline(always)]
     fn leave(&mut self, packet: Packet) {
-        let Self { exit, lanes, .. } = self;
+        let Self { exit, place, channels, .. } = self;
         match exit {
-            Exit::Uplink(uplink) => match uplink.pass(packet, &lanes.measured, &lanes.sacks) {
-                Some(passed) => lanes.send(passed),
-                None => lanes.release(&packet),
+            Exit::Uplink(uplink) => match uplink.pass(packet, &channels.measured, &channels.tables) {
+                Some(passed) => channels.send(uplink.way, passed),
+                None => channels.release(&packet),
             },
-            Exit::Network => lanes.send(packet),
+            Exit::Ports(way, first) => channels.send(*way, packet.arriving(packet.time, *first + *place)),
             Exit::Adapter(frames) => frames.push_back(packet),
         }
     }

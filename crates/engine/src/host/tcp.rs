@@ -13,7 +13,6 @@ use crate::observe::flow_book::{
 use crate::observe::histogram::DelayHistogram;
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::report::Report;
-use crate::packet::sack::SackTable;
 use crate::packet::{FlowId, Packet, PacketFields, ack_stamp, departure_stamp, flags, unwrap_number};
 
 pub(crate) use ends::{Bulk, TcpSink, TcpSource};
@@ -79,7 +78,7 @@ impl Transmitter {
             ack: number,
             syn: packet.has(flags::SYN),
             ece: packet.has(flags::ECE),
-            sack: out.lanes.sacks.take(packet.stamp),
+            sack: out.channels.tables.take_blocks(packet.stamp),
             echo: ack_stamp::echo(packet.stamp, packet.time),
         };
         self.drive(packet.time, out, |sender, segments| sender.on_ack(&ack, packet.time, segments));
@@ -314,8 +313,7 @@ impl AckOut for Acks<'_, '_> {
     #[inline(always)]
     fn ack(&mut self, ack: Ack) {
         *self.sent += 1;
-        let sacks: &mut SackTable = &mut self.out.lanes.sacks;
-        let stamp = ack_stamp::of(sacks.put(ack.sack), ack.echo);
+        let stamp = ack_stamp::of(self.out.channels.tables.put_blocks(ack.sack), ack.echo);
         self.out.send(Packet::new(PacketFields {
             time: self.now,
             stamp,

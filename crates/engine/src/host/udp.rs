@@ -185,7 +185,7 @@ impl Endpoint for UdpSource {
         while self.next <= now && self.next < self.stop {
             self.emit(out);
         }
-        out.lanes.generated += self.book.count.packets - before;
+        out.channels.generated += self.book.count.packets - before;
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

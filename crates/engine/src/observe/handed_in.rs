@@ -10,7 +10,7 @@ pub(crate) struct QueueReport<'a> {
     pub name: &'a str,
     pub books: &'a mut Books,
     pub backlog: Backlog,
-    /// Whether queued packets are nowhere else: those of a law's port are in its lane already.
+    /// Whether queued packets are nowhere else: those of a law's port are in its channel already.
     pub holds_packets: bool,
     pub flow_gauges: &'a FlowGauges<'a>,
     /// Only of an Ethernet switch.

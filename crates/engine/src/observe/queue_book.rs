@@ -7,7 +7,7 @@ use crate::driver::prefetch::prefetch;
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::queue_series::{QueueSeries, WatchedFlow};
 use crate::packet::Packet;
-use crate::packet::sack::SackTable;
+use crate::packet::side_tables::SideTables;
 
 const DROP_REASONS: usize = DropReason::ALL.len();
 
@@ -366,16 +366,14 @@ impl Books {
 /// Books drops and marks, and frees the SACK blocks of dropped ACKs.
 pub(crate) struct BookSink<'a> {
     pub book: &'a mut QueueBook,
-    pub sacks: &'a mut SackTable,
+    pub tables: &'a mut SideTables,
     pub now: Time,
 }
 
 impl Sink<Packet> for BookSink<'_> {
     fn dropped(&mut self, packet: Packet, reason: DropReason, _queued: bool) {
         self.book.drop(&packet, reason, self.now);
-        if packet.is_ack() && packet.stamp != 0 {
-            self.sacks.take(packet.stamp);
-        }
+        self.tables.release(&packet);
     }
 
     fn marked(&mut self, packet: &Packet, _reason: MarkReason) {

@@ -73,7 +73,7 @@ impl Report {
         }
     }
 
-    /// Packets on a lane at the end. Indices behind those of flows are of control frames.
+    /// Packets on a channel at the end. Indices behind those of flows are of control frames.
     pub(crate) fn in_flight(&mut self, direction_index: usize, packets: u64) {
         match self.fates.get_mut(direction_index) {
             Some(fate) => fate.in_flight += packets,
@@ -277,7 +277,7 @@ impl Report {
         }
     }
 
-    /// Every packet sent must be received, dropped, lost, on a lane, or held by a queue or a node.
+    /// Every packet sent must be received, dropped, lost, on a channel, or held by a queue or a node.
     fn check_conservation(&self) -> Result<(), RunError> {
         if let Some(violation) = &self.violation {
             return Err(RunError::Invariant(violation.clone()));

@@ -9,7 +9,7 @@ use forebay_qdisc::Time;
 
 use crate::error::RunError;
 use crate::observe::pcapng::{PcapngWriter, TcpFlags, TracePacket, TraceTransport};
-use crate::packet::sack::SackTable;
+use crate::packet::side_tables::SideTables;
 use crate::packet::{Packet, flags};
 
 /// Where and how a link's packets are recorded.
@@ -55,7 +55,7 @@ impl Tracer {
     }
 
     /// `at` is the end of the transmission.
-    pub fn record(&mut self, packet: &Packet, at: Time, sacks: &SackTable) {
+    pub fn record(&mut self, packet: &Packet, at: Time, tables: &SideTables) {
         let flow = self.flows[packet.flow_id() as usize];
         let (data_host, ack_host) = (packet.flow_id() * 2, packet.flow_id() * 2 + 1);
         let from_source = !packet.is_ack();
@@ -63,8 +63,8 @@ impl Tracer {
         // Ephemeral at the source, fixed at the destination.
         let ports = (49_152 + (packet.flow_id() % 16_384) as u16, 5_001);
         let (source_port, destination_port) = if from_source { ports } else { (ports.1, ports.0) };
-        let blocks: Vec<(u32, u32)> = sacks
-            .get(packet)
+        let blocks: Vec<(u32, u32)> = tables
+            .blocks_of(packet)
             .map(|blocks| blocks.iter().map(|(l, r)| (l as u32, r as u32)).collect())
             .unwrap_or_default();
         let transport = if flow.is_tcp { tcp_header(packet, flow, &blocks) } else { TraceTransport::Udp };

@@ -4,7 +4,7 @@
 
 use forebay_qdisc::{Admission, Backlog, DropReason, Limit, Offer, Packet as _, Ticket, Time, Verdict};
 
-use crate::driver::node::{Lanes, Node, NodeId};
+use crate::driver::node::{Channels, Node, NodeId};
 use crate::driver::ring::Ring;
 use crate::link::Link;
 use crate::observe::handed_in::QueueReport;
@@ -117,13 +117,13 @@ impl LawPort {
     }
 
     #[inline]
-    fn receive(&mut self, packet: &Packet, lanes: &mut Lanes) {
+    fn receive(&mut self, packet: &Packet, channels: &mut Channels) {
         let now = packet.time;
         if self.checkpoints.next() <= now {
             self.sample(now);
         }
-        if self.link.loses(packet, &lanes.measured) {
-            return lanes.release(packet);
+        if self.link.loses(packet, &channels.measured) {
+            return channels.release(packet);
         }
         let mut backlog = self.release_until(now);
         let Self { link, books, law, only_limit, waiting, next_start, idle, watched, .. } = self;
@@ -143,7 +143,7 @@ impl LawPort {
             Verdict::Drop(reason) => {
                 books.book.arrival(packet);
                 books.book.drop(packet, reason, now);
-                return lanes.release(packet);
+                return channels.release(packet);
             }
         };
         books.book.let_in(packet, start);
@@ -165,9 +165,9 @@ impl LawPort {
         } else if *watched {
             law.release(ticket, len_bytes, backlog, now);
         }
-        let sent = link.transmit(packet, start, &lanes.measured, &lanes.sacks);
+        let sent = link.transmit(packet, start, &channels.measured, &channels.tables);
         self.backlog = backlog;
-        lanes.send(sent);
+        channels.send(link.way, sent);
     }
 }
 
@@ -176,17 +176,17 @@ impl Node for LawPort {
         Time::NEVER
     }
 
-    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
-        let packets = lanes.take(me, until);
-        let looks_ahead = lanes.routes.are_many();
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time {
+        let packets = channels.take(me, until);
+        let looks_ahead = channels.routes.are_many();
         for (packet, place) in packets.iter().zip(0..) {
             if looks_ahead && let Some(packet) = packets.get(place + PACKETS_AHEAD) {
-                lanes.routes.prefetch(packet.direction_index());
+                channels.routes.prefetch(packet.direction_index());
                 self.books.book.prefetch(packet.direction_index());
             }
-            self.receive(packet, lanes);
+            self.receive(packet, channels);
         }
-        lanes.give_back(packets);
+        channels.give_back(packets);
         self.link.free_at
     }
 

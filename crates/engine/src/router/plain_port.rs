@@ -2,7 +2,7 @@
 
 use forebay_qdisc::Time;
 
-use crate::driver::node::{Lanes, Node, NodeId};
+use crate::driver::node::{Channels, Node, NodeId};
 use crate::link::Link;
 use crate::observe::report::Report;
 
@@ -21,19 +21,19 @@ impl Node for PlainPort {
         Time::NEVER
     }
 
-    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
-        let packets = lanes.take(me, until);
-        let looks_ahead = lanes.routes.are_many();
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time {
+        let packets = channels.take(me, until);
+        let looks_ahead = channels.routes.are_many();
         for (packet, place) in packets.iter().zip(0..) {
             if looks_ahead && let Some(packet) = packets.get(place + 8) {
-                lanes.routes.prefetch(packet.direction_index());
+                channels.routes.prefetch(packet.direction_index());
             }
-            match self.link.pass(*packet, &lanes.measured, &lanes.sacks) {
-                Some(passed) => lanes.send(passed),
-                None => lanes.release(packet),
+            match self.link.pass(*packet, &channels.measured, &channels.tables) {
+                Some(passed) => channels.send(self.link.way, passed),
+                None => channels.release(packet),
             }
         }
-        lanes.give_back(packets);
+        channels.give_back(packets);
         self.link.free_at
     }
 

@@ -4,7 +4,7 @@
 
 use forebay_qdisc::{Cx, Discipline, Span, Time};
 
-use crate::driver::node::{Lanes, Node, NodeId};
+use crate::driver::node::{Channels, Node, NodeId};
 use crate::link::Link;
 use crate::observe::handed_in::QueueReport;
 use crate::observe::interval::{Checkpoint, Checkpoints};
@@ -53,33 +53,33 @@ impl QueuePort {
     }
 
     /// The link is free at `now`: sends the next packet, if there is one.
-    fn serve(&mut self, now: Time, lanes: &mut Lanes) {
+    fn serve(&mut self, now: Time, channels: &mut Channels) {
         self.integrate(now);
         let Self { link, books, discipline, busy, .. } = self;
-        let mut sink = BookSink { book: &mut books.book, sacks: &mut lanes.sacks, now };
+        let mut sink = BookSink { book: &mut books.book, tables: &mut channels.tables, now };
         let next = discipline.dequeue(&mut Cx { now, rng: &mut books.rng, sink: &mut sink });
         *busy = next.is_some();
         if let Some(packet) = next {
             books.book.departure(&packet, now);
-            let sent = link.transmit(&packet, now, &lanes.measured, &lanes.sacks);
-            lanes.send(sent);
+            let sent = link.transmit(&packet, now, &channels.measured, &channels.tables);
+            channels.send(link.way, sent);
         }
     }
 
     /// Serves everything that comes before the arrivals at `now`.
-    fn catch_up(&mut self, now: Time, lanes: &mut Lanes) {
+    fn catch_up(&mut self, now: Time, channels: &mut Channels) {
         if let Some(at) = self.chooses_at {
             if at >= now {
                 return;
             }
-            self.choose(at, lanes);
+            self.choose(at, channels);
         }
         loop {
             let deadline = self.deadline();
             if deadline > now {
                 return;
             }
-            self.serve(deadline, lanes);
+            self.serve(deadline, channels);
             // No progress: a later poll comes with the timer.
             if !self.busy && self.deadline() <= deadline {
                 return;
@@ -87,10 +87,10 @@ impl QueuePort {
         }
     }
 
-    fn choose(&mut self, at: Time, lanes: &mut Lanes) {
+    fn choose(&mut self, at: Time, channels: &mut Channels) {
         self.chooses_at = None;
         if !self.busy {
-            self.serve(at, lanes);
+            self.serve(at, channels);
         }
     }
 
@@ -105,26 +105,26 @@ impl QueuePort {
     }
 
     /// Sends the packets that are due up to `last`.
-    pub fn expire(&mut self, last: (Time, Turn), lanes: &mut Lanes) {
+    pub fn expire(&mut self, last: (Time, Turn), channels: &mut Channels) {
         loop {
             let next = self.next_departure();
             if next > last {
                 return;
             }
             if self.checkpoints.next() <= next.0 {
-                self.sample(next.0, lanes);
+                self.sample(next.0, channels);
             }
             match self.chooses_at {
-                Some(at) => self.choose(at, lanes),
-                None => self.catch_up(next.0, lanes),
+                Some(at) => self.choose(at, channels),
+                None => self.catch_up(next.0, channels),
             }
         }
     }
 
     #[cold]
-    fn sample(&mut self, now: Time, lanes: &mut Lanes) {
+    fn sample(&mut self, now: Time, channels: &mut Channels) {
         while let Some((at, due)) = self.checkpoints.take(now) {
-            self.catch_up(Time::from_picoseconds(at.picoseconds().saturating_sub(1)), lanes);
+            self.catch_up(Time::from_picoseconds(at.picoseconds().saturating_sub(1)), channels);
             if due == Checkpoint::WarmUp {
                 self.books.book.begin_measurement(self.discipline.backlog().packets);
                 continue;
@@ -142,19 +142,19 @@ impl QueuePort {
         }
     }
 
-    pub fn receive(&mut self, packet: &Packet, lanes: &mut Lanes) {
+    pub fn receive(&mut self, packet: &Packet, channels: &mut Channels) {
         let now = packet.time;
         if self.checkpoints.next() <= now {
-            self.sample(now, lanes);
+            self.sample(now, channels);
         }
-        if self.link.loses(packet, &lanes.measured) {
-            return lanes.release(packet);
+        if self.link.loses(packet, &channels.measured) {
+            return channels.release(packet);
         }
-        self.catch_up(now, lanes);
+        self.catch_up(now, channels);
         self.integrate(now);
         let Self { books, discipline, .. } = self;
         books.book.arrival(packet);
-        let mut sink = BookSink { book: &mut books.book, sacks: &mut lanes.sacks, now };
+        let mut sink = BookSink { book: &mut books.book, tables: &mut channels.tables, now };
         discipline.enqueue(*packet, &mut Cx { now, rng: &mut books.rng, sink: &mut sink });
         if !self.busy {
             self.chooses_at = Some(now);
@@ -167,10 +167,10 @@ impl QueuePort {
 
     pub fn hand_in(&mut self, end: Time, report: &mut Report) {
         // All that is left is to tell an empty queue that the link came free.
-        let mut lanes = Lanes::nowhere(report.measured());
-        self.sample(end, &mut lanes);
-        self.expire((end, Turn::AfterArrivals), &mut lanes);
-        self.catch_up(end, &mut lanes);
+        let mut channels = Channels::nowhere(report.measured());
+        self.sample(end, &mut channels);
+        self.expire((end, Turn::AfterArrivals), &mut channels);
+        self.catch_up(end, &mut channels);
         self.integrate(end);
         let Self { link, books, discipline, .. } = self;
         let backlog = discipline.backlog();
@@ -193,13 +193,13 @@ impl Node for QueuePort {
         self.next_departure().0
     }
 
-    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
-        let packets = lanes.take(me, until);
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time {
+        let packets = channels.take(me, until);
         for packet in &packets {
-            self.receive(packet, lanes);
+            self.receive(packet, channels);
         }
-        lanes.give_back(packets);
-        self.expire((until - Span::from_picoseconds(1), Turn::AfterArrivals), lanes);
+        channels.give_back(packets);
+        self.expire((until - Span::from_picoseconds(1), Turn::AfterArrivals), channels);
         if self.busy { self.link.free_at } else { until }
     }
 

@@ -1,8 +1,9 @@
-//! Ports whose disciplines share state: they run together, in the order of time.
+//! Ports of a router whose disciplines share state: they run together, in the order of time.
 
 use forebay_qdisc::{Span, Time};
 
-use crate::driver::node::{Lanes, Node, NodeId};
+use crate::driver::node::{Channels, Node, NodeId};
+use crate::driver::routes::{ForwardingTable, Way};
 use crate::observe::report::Report;
 use crate::router::queue_port::{QueuePort, Turn};
 use crate::spec::LinkId;
@@ -10,19 +11,23 @@ use crate::spec::LinkId;
 /// The ports with their links, in the order of these.
 pub(crate) struct SharedPorts {
     ports: Vec<(LinkId, QueuePort)>,
+    /// The place of the port for each destination.
+    table: ForwardingTable,
+    way: Way,
 }
 
 impl SharedPorts {
-    pub fn new(ports: Vec<(LinkId, QueuePort)>) -> Self {
-        Self { ports }
+    /// Packets find the places of their ports in `table`, by `way`.
+    pub fn new(ports: Vec<(LinkId, QueuePort)>, table: ForwardingTable, way: Way) -> Self {
+        Self { ports, table, way }
     }
 
     /// Sends the packets that are due up to `last`, in the order of (time, link).
-    fn expire(&mut self, last: (Time, Turn), lanes: &mut Lanes) {
+    fn expire(&mut self, last: (Time, Turn), channels: &mut Channels) {
         while let Some((_, port)) = self.ports.iter_mut().min_by_key(|(link, port)| (port.next_departure(), *link))
             && port.next_departure() <= last
         {
-            port.expire(port.next_departure(), lanes);
+            port.expire(port.next_departure(), channels);
         }
     }
 }
@@ -32,17 +37,15 @@ impl Node for SharedPorts {
         self.ports.iter().map(|(_, port)| port.next_departure().0).min().unwrap_or(Time::NEVER)
     }
 
-    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
-        let packets = lanes.take(me, until);
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time {
+        let packets = channels.take(me, until);
         for packet in &packets {
-            self.expire((packet.time, Turn::BeforeArrivals), lanes);
-            let link = lanes.routes.leaves_by(packet);
-            if let Ok(place) = self.ports.binary_search_by_key(&link, |(link, _)| *link) {
-                self.ports[place].1.receive(packet, lanes);
-            }
+            self.expire((packet.time, Turn::BeforeArrivals), channels);
+            let place = self.table.look_up(self.way, packet, &channels.routes.destinations);
+            self.ports[place as usize].1.receive(packet, channels);
         }
-        lanes.give_back(packets);
-        self.expire((until - Span::from_picoseconds(1), Turn::AfterArrivals), lanes);
+        channels.give_back(packets);
+        self.expire((until - Span::from_picoseconds(1), Turn::AfterArrivals), channels);
         until
     }
 

@@ -1,12 +1,9 @@
-//! The fabric of a switch.
+//! A crossbar.
 
 use forebay_qdisc::Span;
 use forebay_switching::{InputFifos, Scheduler, Speedup, VirtualOutputQueues};
 
 use crate::packet::Packet;
-
-/// Index of a switch fabric, in the order of [`NetworkBuilder::add_fabric`].
-pub type FabricId = u32;
 
 /// Where packets wait for the fabric.
 pub enum Inputs {
@@ -26,10 +23,8 @@ impl Inputs {
     }
 }
 
-/// A switch fabric.
-pub struct FabricSpec {
-    /// Its name in results; also that of its random stream.
-    pub name: String,
+/// A router whose packets cross a fabric, from the inputs by which they come to the outputs on which they leave.
+pub struct CrossbarSpec {
     /// How many inputs, and how many outputs.
     pub ports: usize,
     /// Where packets wait.

@@ -4,8 +4,6 @@ use forebay_qdisc::{Rate, Span, Time};
 use forebay_switching::congestion::CongestionManagement;
 use forebay_switching::{PauseConfig, SharedMemoryConfig};
 
-use crate::spec::LinkId;
-
 /// How a buffer stops its feeder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FlowControl {
@@ -35,23 +33,9 @@ pub struct ServiceStep {
     pub rate: Option<Rate>,
 }
 
-/// A full-duplex port: a link in each direction.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EthernetPort {
-    /// The link on which the node sends.
-    pub out: LinkId,
-    /// The link by which it receives.
-    pub incoming: LinkId,
-    /// Changes of the rate at which it sends, in the order of time. None: the link's rate throughout.
-    pub service: Vec<ServiceStep>,
-}
-
-/// A switch whose memory is divided among its inputs and shared by its outputs.
+/// A switch whose memory is divided among its inputs and shared by its outputs. The links in both directions between it
+/// and a neighbour are a port: its inputs and its outputs have the same order.
 pub struct EthernetSwitchSpec {
-    /// Its name in results; also that of its random streams.
-    pub name: String,
-    /// Its ports. The `far_input_port` of a link that leads here is the port's index.
-    pub ports: Vec<EthernetPort>,
     /// Its memory.
     pub memory: SharedMemoryConfig,
     /// How it stops its neighbours.
@@ -69,12 +53,8 @@ pub struct EthernetSwitchSpec {
     pub congestion: Option<CongestionManagement>,
 }
 
-/// The end node.
+/// The adapter of a host.
 pub struct AdapterSpec {
-    /// Its name in results; also that of its random streams.
-    pub name: String,
-    /// Its port. `port.service` is ignored; the node's own pace is `service`.
-    pub port: EthernetPort,
     /// Frames that each virtual output queue holds at most; `None` for no limit.
     pub voq_limit: Option<u32>,
     /// How many flows may have a rate limiter at a time; `None` for no limit.

@@ -1,10 +1,10 @@
-//! A flow: its transport, its application, and its route.
+//! A flow: its transport, its application, and its ends.
 
 use forebay_qdisc::{Span, Time};
 use forebay_switching::Bytes;
 use forebay_tcp::TcpConfig;
 
-use crate::spec::{CellArrivals, Distribution, FrameArrivals, LinkId, UdpPattern};
+use crate::spec::{CellArrivals, Distribution, FrameArrivals, NodeIndex, UdpPattern};
 
 /// The application of a TCP connection.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,10 +108,10 @@ pub struct FlowSpec {
     pub group: String,
     /// Its transport.
     pub transport: Transport,
-    /// The links of the data, in order.
-    pub forward: Vec<LinkId>,
-    /// The links of the ACKs, in order.
-    pub backward: Vec<LinkId>,
+    /// The node where it begins.
+    pub source: NodeIndex,
+    /// The node where it ends.
+    pub destination: NodeIndex,
     /// When it starts.
     pub start: Time,
     /// When it stops; [`Time::NEVER`] for never.

@@ -7,15 +7,13 @@ use forebay_qdisc::Time;
 use crate::observe::handed_in::FlowLabels;
 use crate::spec::distribution::Distribution;
 use crate::spec::flow::{FlowSpec, Transport};
-use crate::spec::link::LinkId;
+use crate::spec::node::NodeIndex;
 
 /// Flows in the order in which they were added.
 #[derive(Default)]
 pub(crate) struct Flows {
     pub labels: FlowLabels,
     all: Vec<Kept>,
-    /// The links of all flows: of each those of the data, then those of the ACKs.
-    links: Vec<LinkId>,
 }
 
 /// The fields of a flow in addition to its name.
@@ -25,9 +23,8 @@ struct Kept {
     start: Time,
     stop: Time,
     class: u8,
-    /// Where the links of its data and of its ACKs end.
-    forward_end: usize,
-    backward_end: usize,
+    source: NodeIndex,
+    destination: NodeIndex,
 }
 
 /// The parts of a flow that most flows of a group share.
@@ -43,8 +40,8 @@ pub(crate) struct Flow<'a> {
     pub name: &'a str,
     pub group: &'a str,
     pub transport: &'a Transport,
-    pub forward: &'a [LinkId],
-    pub backward: &'a [LinkId],
+    pub source: NodeIndex,
+    pub destination: NodeIndex,
     pub start: Time,
     pub stop: Time,
     pub class: u8,
@@ -53,16 +50,12 @@ pub(crate) struct Flow<'a> {
 
 impl Flows {
     pub fn add(&mut self, flow: FlowSpec) {
-        let FlowSpec { name, group, transport, forward, backward, start, stop, class, host_jitter } = flow;
+        let FlowSpec { name, group, transport, source, destination, start, stop, class, host_jitter } = flow;
         self.labels.push(&name, &group, kind(&transport));
         let traits = Traits { transport, host_jitter };
         let before = self.all.last().map(|before| &before.traits);
         let traits = before.filter(|before| ***before == traits).map_or_else(|| Rc::new(traits), Rc::clone);
-        self.links.extend(forward);
-        let forward_end = self.links.len();
-        self.links.extend(backward);
-        let backward_end = self.links.len();
-        self.all.push(Kept { traits, start, stop, class, forward_end, backward_end });
+        self.all.push(Kept { traits, start, stop, class, source, destination });
     }
 
     pub fn len(&self) -> usize {
@@ -71,13 +64,12 @@ impl Flows {
 
     pub fn get(&self, index: usize) -> Flow<'_> {
         let kept = &self.all[index];
-        let first = index.checked_sub(1).map_or(0, |before| self.all[before].backward_end);
         Flow {
             name: self.labels.name(index),
             group: self.labels.group(index),
             transport: &kept.traits.transport,
-            forward: &self.links[first..kept.forward_end],
-            backward: &self.links[kept.forward_end..kept.backward_end],
+            source: kept.source,
+            destination: kept.destination,
             start: kept.start,
             stop: kept.stop,
             class: kept.class,

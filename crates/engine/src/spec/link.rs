@@ -4,7 +4,7 @@ use forebay_qdisc::{Queue, Rate, Span};
 
 use crate::observe::trace::TraceSpec;
 use crate::packet::{FlowId, Packet};
-use crate::spec::FabricId;
+use crate::spec::{NodeIndex, ServiceStep};
 
 /// Index of a link, in the order of [`NetworkBuilder::add_link`].
 pub type LinkId = u32;
@@ -13,6 +13,12 @@ pub type LinkId = u32;
 pub struct LinkSpec {
     /// Its name in results; also that of its random stream.
     pub name: String,
+    /// The node that sends on it.
+    pub from: NodeIndex,
+    /// The node that receives from it. A node numbers its inputs, and its outputs, in the order of the links.
+    pub to: NodeIndex,
+    /// Its cost to forwarding.
+    pub metric: u32,
     /// The rate.
     pub rate: Rate,
     /// Propagation delay.
@@ -26,11 +32,8 @@ pub struct LinkSpec {
     pub shares_state: bool,
     /// Probability with which a data packet is lost on entering the link.
     pub loss: f64,
-    /// The link's number among the inputs of the node at its far end.
-    pub far_input_port: u16,
-    /// The switch whose output the link is, and the number of that output. A packet that comes to the link from another
-    /// one must cross the switch's fabric first.
-    pub fabric: Option<(FabricId, u8)>,
+    /// Changes of the rate at which an Ethernet switch sends on it, in the order of time. None: its own rate throughout.
+    pub service: Vec<ServiceStep>,
     /// Where its packets are recorded.
     pub trace: Option<TraceSpec>,
     /// Flows whose gauges at this queue become time series.

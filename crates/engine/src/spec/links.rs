@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use forebay_qdisc::{Queue, Rate, Span};
 
+use crate::forwarding::Edge;
 use crate::observe::texts::Texts;
 use crate::observe::trace::TraceSpec;
 use crate::packet::{FlowId, Packet};
-use crate::spec::crossbar::FabricId;
+use crate::spec::ethernet::ServiceStep;
 use crate::spec::link::{LinkId, LinkSpec};
 
 /// Links in the order in which they were added.
@@ -21,11 +22,10 @@ pub(crate) struct Links {
 /// The fields of every link, as [`LinkSpec`] describes it.
 #[derive(Clone, Copy)]
 pub(crate) struct LinkParameters {
+    pub edge: Edge,
     pub rate: Rate,
     pub propagation: Span,
     pub loss: f64,
-    pub fabric: Option<(FabricId, u8)>,
-    pub far_input_port: u16,
     pub has_queue: bool,
     pub shares_state: bool,
 }
@@ -37,6 +37,7 @@ pub(crate) struct LinkExtras {
     pub class_queues: Vec<Queue<Packet>>,
     pub trace: Option<TraceSpec>,
     pub watched_flows: Vec<FlowId>,
+    pub service: Vec<ServiceStep>,
 }
 
 impl Links {
@@ -44,22 +45,25 @@ impl Links {
         let number = self.all.len() as LinkId;
         let LinkSpec {
             name,
+            from,
+            to,
+            metric,
             rate,
             propagation,
             queue,
             class_queues,
             shares_state,
             loss,
-            far_input_port,
-            fabric,
+            service,
             trace,
             watched_flows,
         } = link;
         self.names.push(&name);
         let has_queue = queue.is_some();
-        self.all.push(LinkParameters { rate, propagation, loss, fabric, far_input_port, has_queue, shares_state });
-        if has_queue || trace.is_some() {
-            self.extras.insert(number, LinkExtras { queue, class_queues, trace, watched_flows });
+        let edge = Edge { from, to, metric };
+        self.all.push(LinkParameters { edge, rate, propagation, loss, has_queue, shares_state });
+        if has_queue || trace.is_some() || !service.is_empty() {
+            self.extras.insert(number, LinkExtras { queue, class_queues, trace, watched_flows, service });
         }
         number
     }

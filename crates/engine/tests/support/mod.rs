@@ -5,8 +5,8 @@
 pub mod traffic;
 
 use forebay_engine::{
-    Application, Distribution, FlowSpec, LinkSpec, Network, NetworkBuilder, Packet, Probes, RunResult, Transport,
-    UdpPattern,
+    Application, Distribution, FlowSpec, LinkSpec, Network, NetworkBuilder, NodeIndex, NodeSpec, Packet, Probes,
+    RunResult, Transport, UdpPattern,
 };
 use forebay_qdisc::{DropTail, DropTailConfig, Queue, Rate, Span, Time};
 use forebay_tcp::TcpConfig;
@@ -48,18 +48,20 @@ pub fn drop_tail(packets: u64) -> Queue<Packet> {
     Queue::Law(Box::new(DropTail::new(&config, Rate::megabits(10), 0).unwrap()))
 }
 
-/// A link without a queue of its own, loss or traces.
-pub fn plain_link(name: &str, rate: Rate, propagation: Span) -> LinkSpec {
+/// A link from one node to another without a queue of its own, loss or traces.
+pub fn plain_link(name: &str, (from, to): (NodeIndex, NodeIndex), rate: Rate, propagation: Span) -> LinkSpec {
     LinkSpec {
         name: name.to_owned(),
+        from,
+        to,
+        metric: 1,
         rate,
         propagation,
         queue: None,
         class_queues: Vec::new(),
         shares_state: false,
         loss: 0.0,
-        far_input_port: 0,
-        fabric: None,
+        service: Vec::new(),
         trace: None,
         watched_flows: Vec::new(),
     }
@@ -87,23 +89,23 @@ impl Star {
 
     pub fn network(self, queue: Queue<Packet>) -> Network {
         let mut builder = NetworkBuilder::new(self.seed, Time::ZERO + self.warmup, Time::ZERO + self.end, self.probes);
-        let link = |name: String, mbps: u64, queue: Option<Queue<Packet>>, loss: f64| LinkSpec {
-            queue: queue.map(|queue| ("queue".to_owned(), queue)),
-            loss,
-            ..plain_link(&name, Rate::megabits(mbps), self.propagation)
-        };
-        let bottleneck = builder.add_link(link("bottleneck".into(), self.bottleneck_mbps, Some(queue), self.loss));
-        let reverse = builder.add_link(link("reverse".into(), self.bottleneck_mbps, None, 0.0));
+        let link = |name: &str, ends, mbps: u64| plain_link(name, ends, Rate::megabits(mbps), self.propagation);
+        let (router, sink) =
+            (builder.add_node("router", NodeSpec::Router), builder.add_node("sink", NodeSpec::Host(None)));
+        let bottleneck = link("bottleneck", (router, sink), self.bottleneck_mbps);
+        builder.add_link(LinkSpec { queue: Some(("queue".to_owned(), queue)), loss: self.loss, ..bottleneck });
+        builder.add_link(link("reverse", (sink, router), self.bottleneck_mbps));
         for (name, transport, start) in self.flows {
-            let access = builder.add_link(link(format!("access-{name}"), self.access_mbps, None, 0.0));
-            let back = builder.add_link(link(format!("access-{name}/back"), self.access_mbps, None, 0.0));
+            let host = builder.add_node(&name, NodeSpec::Host(None));
+            builder.add_link(link(&format!("access-{name}"), (host, router), self.access_mbps));
+            builder.add_link(link(&format!("access-{name}/back"), (router, host), self.access_mbps));
             builder.add_flow(FlowSpec {
                 host_jitter: [Distribution::Constant(0.0); 2],
                 group: name.clone(),
                 name,
                 transport,
-                forward: vec![access, bottleneck],
-                backward: vec![reverse, back],
+                source: host,
+                destination: sink,
                 start,
                 stop: Time::NEVER,
                 class: 0,

@@ -1,39 +1,21 @@
 //! Switches, adapters and frames of an Ethernet.
 
 use forebay_engine::{
-    AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, FrameArrivals, NetworkBuilder, OnOff,
-    RunError, ServiceStep, Transport,
+    AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl, FrameArrivals, OnOff, RunError, ServiceStep, Transport,
 };
 use forebay_qdisc::{Span, Time};
 use forebay_switching::congestion::CongestionManagement;
 use forebay_switching::{PauseConfig, SharedMemoryConfig};
 
-use crate::lan::{Lan, LanSwitch};
-use crate::layout::{FramesOfGenerator, Layout, PlannedFlow, Source, Station, StationPort};
+use crate::lan::Lan;
+use crate::plan::{FramesOfGenerator, PlannedFlow, Source};
 use crate::schema::{self, Frames, Pause, Reaction, Service, ServiceAt, SharedMemorySwitch};
 
-/// Adds the switches and the adapters of `lan`, whose links are there.
-pub(super) fn add_stations(lan: &Lan<'_>, layout: &Layout, builder: &mut NetworkBuilder) {
-    for (station, LanSwitch { spec, .. }) in layout.ethernet_switches.iter().zip(&lan.switches) {
-        builder.add_ethernet_switch(switch(lan, spec, station));
-    }
-    for station in &layout.adapters {
-        builder.add_adapter(adapter(lan, station));
-    }
-}
-
-fn switch(lan: &Lan<'_>, spec: &SharedMemorySwitch, station: &Station) -> EthernetSwitchSpec {
-    let port = |port: &StationPort| EthernetPort {
-        out: port.out,
-        incoming: port.incoming,
-        service: service(lan, &port.faces, ServiceAt::Switch),
-    };
+pub(super) fn switch(lan: &Lan<'_>, spec: &SharedMemorySwitch, name: &str) -> EthernetSwitchSpec {
     EthernetSwitchSpec {
-        name: station.name.clone(),
-        ports: station.ports.iter().map(port).collect(),
         memory: SharedMemoryConfig { partition: spec.memory, output_limit: spec.output_limit },
         flow_control: flow_control(spec.pause, spec.priority_pause),
-        reaction: reaction(lan, spec.reaction, &station.name),
+        reaction: reaction(lan, spec.reaction, name),
         arbiter: match spec.arbiter {
             schema::Arbiter::Fifo => Arbiter::Fifo,
             schema::Arbiter::RoundRobin => Arbiter::RoundRobin,
@@ -49,19 +31,16 @@ fn reaction(lan: &Lan<'_>, reaction: Reaction, station: &str) -> Span {
     lan.rate_of(station).map_or(Span::ZERO, |rate| reaction.on(rate))
 }
 
-/// The adapter of a node, which has one port.
-fn adapter(lan: &Lan<'_>, station: &Station) -> AdapterSpec {
+/// The adapter of a node.
+pub(super) fn adapter(lan: &Lan<'_>, name: &str) -> AdapterSpec {
     let spec = lan.adapter;
-    let port = &station.ports[0];
     AdapterSpec {
-        name: station.name.clone(),
-        port: EthernetPort { out: port.out, incoming: port.incoming, service: Vec::new() },
         voq_limit: super::packets(spec.voq_limit),
         rate_limiters: spec.rate_limiters,
         egress_bytes: spec.egress_memory.0,
         flow_control: flow_control(spec.pause, spec.priority_pause),
-        reaction: reaction(lan, spec.reaction, &station.name),
-        service: service(lan, &station.name, ServiceAt::Node),
+        reaction: reaction(lan, spec.reaction, name),
+        service: service(lan, name, ServiceAt::Node),
         congestion: lan.congestion_management.cloned(),
     }
 }
@@ -78,7 +57,7 @@ fn flow_control(pause: Option<Pause>, priority_pause: Option<Pause>) -> FlowCont
 
 /// The changes of rate at the port to `node`, or at the node itself, in the order of time. Validation refuses those
 /// that overlap.
-fn service(lan: &Lan<'_>, node: &str, at: ServiceAt) -> Vec<ServiceStep> {
+pub(super) fn service(lan: &Lan<'_>, node: &str, at: ServiceAt) -> Vec<ServiceStep> {
     let mut changes: Vec<&Service> =
         lan.service.iter().filter(|service| service.node == node && service.at == at).collect();
     let Some(link) = lan.rate_of(node) else { return Vec::new() };
@@ -102,7 +81,7 @@ pub(super) fn frames_transport(
     planned: &PlannedFlow,
     lan: Option<&Lan<'_>>,
 ) -> Result<Transport, RunError> {
-    let (Source::Frames(FramesOfGenerator { generator, share, link, .. }), Some(lan)) = (&planned.source, lan) else {
+    let (Source::Frames(FramesOfGenerator { generator, share, link, .. }), Some(lan)) = (&planned.supply, lan) else {
         return Err(RunError::Invariant(format!("`{}`: frames without a generator", planned.name)));
     };
     Ok(Transport::Frames {
@@ -183,19 +162,14 @@ mod tests {
             adapter = { voq_limit = "10 packets", priority_pause = { high = "90 KB", low = "80 KB" } }
             "#,
         );
-        let of = |name: &str| Station {
-            name: name.to_owned(),
-            ports: vec![StationPort { out: 3, incoming: 4, faces: "2".to_owned() }],
-        };
         let lan = lan(&scenario);
-        let switch = switch(&lan, lan.switches[0].spec, &of("SW"));
+        let switch = switch(&lan, lan.switches[0].spec, "SW");
         let watermarks = |high, low| PauseConfig { high: Bytes(high), low: Bytes(low) };
         assert_eq!(switch.flow_control, FlowControl::Pause(watermarks(280_000, 260_000)));
         assert_eq!(switch.reaction, Span::from_nanoseconds(3072));
         assert_eq!(switch.arbiter, Arbiter::RoundRobin);
         assert_eq!(switch.memory, SharedMemoryConfig { partition: Bytes(300_000), output_limit: None });
-        assert_eq!((switch.ports[0].out, switch.ports[0].incoming), (3, 4));
-        let adapter = adapter(&lan, &of("2"));
+        let adapter = adapter(&lan, "2");
         assert_eq!(adapter.flow_control, FlowControl::Priority(watermarks(90_000, 80_000)));
         assert_eq!((adapter.voq_limit, adapter.egress_bytes), (Some(10), 150_000));
         assert_eq!(lan.rate_of("2"), Some(Rate::megabits(10_000)));

@@ -4,27 +4,23 @@ use std::collections::BTreeSet;
 
 use forebay_engine::Distribution;
 
-use crate::layout::{Layout, PlannedFlow};
+use crate::plan::{Plan, PlannedFlow};
 use crate::schema::{FlowGroup, HostJitter, ScenarioSpec, Transport};
 
 /// Chooses the processing time of the hosts of each flow.
 pub(super) struct HostTimes {
     of_scenario: Option<HostJitter>,
-    /// The node at which each link begins.
-    senders: Vec<u32>,
     /// Hosts without processing time by default: those of TCP flows that model a simulator's.
     quiet: BTreeSet<u32>,
 }
 
 impl HostTimes {
-    pub fn new(layout: &Layout, scenario: &ScenarioSpec) -> Self {
-        let mut times = Self { of_scenario: scenario.host_jitter, senders: Vec::new(), quiet: BTreeSet::new() };
-        if scenario.host_jitter.is_some() || !scenario.flows.iter().any(is_of_a_simulator) {
-            return times;
+    pub fn new(plan: &Plan<'_>, scenario: &ScenarioSpec) -> Self {
+        let mut times = Self { of_scenario: scenario.host_jitter, quiet: BTreeSet::new() };
+        if scenario.host_jitter.is_none() {
+            let flows = plan.flows.iter().filter(|flow| is_of_a_simulator(&scenario.flows[flow.group]));
+            times.quiet = flows.flat_map(|flow| [flow.source, flow.destination]).collect();
         }
-        times.senders = layout.links.iter().map(|link| link.node as u32).collect();
-        let flows = layout.flows.iter().filter(|flow| is_of_a_simulator(&scenario.flows[flow.group]));
-        times.quiet = flows.flat_map(|flow| times.hosts(flow)).flatten().collect();
         times
     }
 
@@ -38,13 +34,7 @@ impl HostTimes {
             return [given.picoseconds(); 2];
         }
         let by_default = HostJitter::LINUX.0.picoseconds();
-        self.hosts(flow)
-            .map(|host| if host.is_some_and(|host| self.quiet.contains(&host)) { never } else { by_default })
-    }
-
-    /// The hosts at both ends, by the nodes at which their first links begin.
-    fn hosts(&self, flow: &PlannedFlow) -> [Option<u32>; 2] {
-        [&flow.forward, &flow.backward].map(|path| self.senders.get(*path.first()? as usize).copied())
+        [flow.source, flow.destination].map(|host| if self.quiet.contains(&host) { never } else { by_default })
     }
 }
 

@@ -295,9 +295,9 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The path of the data and that of the answers, from the paths that lead forward and backward.
-    pub(crate) fn paths<T>(self, forward: T, backward: T) -> (T, T) {
-        if self == Self::Backward { (backward, forward) } else { (forward, backward) }
+    /// Where the data begins and where it ends, from the source and the sink of a forward flow.
+    pub(crate) fn ends<T>(self, source: T, sink: T) -> (T, T) {
+        if self == Self::Backward { (sink, source) } else { (source, sink) }
     }
 }
 

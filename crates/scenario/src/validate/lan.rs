@@ -10,7 +10,7 @@ use forebay_units::{Bytes, QueueSize, Rate, Span};
 
 use super::check::{DAY, Validity, check_span, require};
 use crate::lan::{Cable, Lan, LanSwitch};
-use crate::layout::{DirectedLink, Layout};
+use crate::plan::{Plan, PlannedFlow, PlannedLink};
 use crate::schema::{Arbiter, Pause, Reaction, ScenarioSpec, SharedMemorySwitch, SpanDistribution, Transport};
 
 /// Packets of endpoints name a congestion point in ten bits, of which 0 is none.
@@ -94,16 +94,21 @@ pub(super) fn control_frames(lan: &Lan<'_>, spec: &ScenarioSpec, path: &Path) ->
     let Some(messages) = rates(lan).into_iter().filter_map(|rate| scheme.periodic_messages(rate)).next() else {
         return Ok(());
     };
-    let layout = Layout::new(spec, 0);
-    let mut frames_on = vec![0_u64; layout.links.len()];
-    for planned in &layout.flows {
-        let to_destination = planned.forward.iter().filter(|_| messages.to_destination);
-        to_destination.chain(&planned.backward).for_each(|link| frames_on[*link as usize] += 1);
+    let plan = Plan::new(spec, 0);
+    let (forwarding, edges) = plan.forwarding();
+    let mut frames_on = vec![0_u64; plan.links.len()];
+    for &PlannedFlow { source, destination, .. } in &plan.flows {
+        let to_destination = (source, destination);
+        let to_source = (destination, source);
+        for (from, to) in [Some(to_source), messages.to_destination.then_some(to_destination)].into_iter().flatten() {
+            let path = forwarding.path(&edges, from, to);
+            path.iter().flatten().for_each(|&link| frames_on[link as usize] += 1);
+        }
     }
-    let busy = |frames: u64, link: &DirectedLink| {
+    let busy = |frames: u64, link: &PlannedLink| {
         link.spec.rate.transmission_time(frames.saturating_mul(u64::from(CONTROL_FRAME_BYTES)))
     };
-    let busiest = frames_on.iter().zip(&layout.links).max_by_key(|(frames, link)| busy(**frames, link));
+    let busiest = frames_on.iter().zip(&plan.links).max_by_key(|(frames, link)| busy(**frames, link));
     let Some((&frames, link)) = busiest else { return Ok(()) };
     let busy = busy(frames, link);
     if messages.interval >= busy * 2 {

@@ -1,7 +1,7 @@
 //! The reference for the driver: the same network in the order of the global clock.
 //!
 //! A heap holds when each node is due. The earliest node runs for one picosecond. Of nodes due at one time, a feeder
-//! runs before what it feeds at once. There are no horizons and no rounds, and delays of lanes matter for that order
+//! runs before what it feeds at once. There are no horizons and no rounds, and delays of channels matter for that order
 //! alone.
 
 use std::cmp::Reverse;
@@ -50,7 +50,7 @@ impl Windows {
     /// If a node falls back behind the clock.
     pub fn run_in_order(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
         self.start(progress)?;
-        let Self { nodes, stages, feeders, lanes, .. } = self;
+        let Self { nodes, stages, feeders, channels, .. } = self;
         // The nodes that each node's stage feeds.
         let mut fed: Vec<Vec<NodeId>> = vec![Vec::new(); nodes.len()];
         for stage in &*stages {
@@ -62,21 +62,21 @@ impl Windows {
         for (node, id) in nodes.iter_mut().zip(0..) {
             if let Some(node) = node {
                 node.decide_nothing_ahead();
-                agenda.plan(id, lanes.agenda.of(id));
+                agenda.plan(id, channels.agenda.of(id));
             }
         }
         let mut last = None;
-        while let Some((now, id)) = agenda.pop().filter(|&(now, _)| now <= lanes.measured.to) {
+        while let Some((now, id)) = agenda.pop().filter(|&(now, _)| now <= channels.measured.to) {
             assert!(last < Some((now, id)), "a node falls back behind the clock");
             last = Some((now, id));
-            let before = lanes.taken;
-            turn(nodes, id, now + Span::from_picoseconds(1), lanes);
-            agenda.plan(id, lanes.agenda.of(id));
+            let before = channels.taken;
+            turn(nodes, id, now + Span::from_picoseconds(1), channels);
+            agenda.plan(id, channels.agenda.of(id));
             for &node in &fed[id as usize] {
-                agenda.plan(node, lanes.agenda.of(node));
+                agenda.plan(node, channels.agenda.of(node));
             }
             progress.events += 1;
-            progress.count_work(now, lanes.taken - before + 1)?;
+            progress.count_work(now, channels.taken - before + 1)?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use forebay_qdisc::{Span, Time};
 use forebay_switching::SharedMemory;
 
-use crate::driver::node::{Lanes, Node, NodeId};
+use crate::driver::node::{Channels, Node, NodeId};
 use crate::ethernet::adapter::Adapter;
 use crate::ethernet::pause::EVERY_CLASS;
 use crate::observe::handed_in::AdapterReport;
@@ -53,42 +53,42 @@ impl Adapter {
     }
 
     #[inline(never)]
-    pub(super) fn catch_up(&mut self, now: Time, lanes: &mut Lanes) {
-        self.run_until(now, lanes);
+    pub(super) fn catch_up(&mut self, now: Time, channels: &mut Channels) {
+        self.run_until(now, channels);
     }
 
     /// Processes the events up to `now`.
     #[inline(always)]
-    fn run_until(&mut self, now: Time, lanes: &mut Lanes) {
+    fn run_until(&mut self, now: Time, channels: &mut Channels) {
         while self.due <= now {
             let now = self.due;
             if self.upkeep_at <= now {
-                self.keep_up(now, lanes);
+                self.keep_up(now, channels);
             }
-            self.transmit(now, lanes);
+            self.transmit(now, channels);
             self.due = self.upkeep_at.min(self.next_transmission(now));
         }
     }
 
     /// Processes the events at `now` that are not the start of a transmission.
     #[cold]
-    fn keep_up(&mut self, now: Time, lanes: &mut Lanes) {
+    fn keep_up(&mut self, now: Time, channels: &mut Channels) {
         if self.checkpoints.next() <= now {
-            self.check(now, lanes);
+            self.check(now, channels);
         }
         if self.next_of_endpoints() <= now {
-            self.run_endpoints(now, lanes);
+            self.run_endpoints(now, channels);
         }
-        self.empty_until(now, lanes);
+        self.empty_until(now, channels);
         if self.obeyed.next_order() <= now {
             self.obeyed.obey(now);
         }
         if self.egress.next_poll() <= now {
-            self.poll_reflectors(now, lanes);
+            self.poll_reflectors(now, channels);
         }
-        self.end_transmission(now, lanes);
+        self.end_transmission(now, channels);
         if self.ingress.next_poll() <= now {
-            self.poll_reactions(now, lanes);
+            self.poll_reactions(now, channels);
         }
         if self.orders.poll_at() <= now {
             for class in 0..SharedMemory::CLASSES {
@@ -99,19 +99,19 @@ impl Adapter {
     }
 
     /// Processes up to `now` what may be late and matters for the books.
-    fn look_back(&mut self, now: Time, lanes: &mut Lanes) {
+    fn look_back(&mut self, now: Time, channels: &mut Channels) {
         if self.checkpoints.next() <= now {
-            self.check(now, lanes);
+            self.check(now, channels);
         }
-        self.empty_until(now, lanes);
+        self.empty_until(now, channels);
     }
 
     #[cold]
-    fn check(&mut self, now: Time, lanes: &mut Lanes) {
+    fn check(&mut self, now: Time, channels: &mut Channels) {
         while let Some((at, due)) = self.checkpoints.take(now) {
             // The state before the events at `at`.
             let before = Time::from_picoseconds(at.picoseconds() - 1);
-            self.empty_until(before, lanes);
+            self.empty_until(before, channels);
             self.ingress.generate(before);
             self.ingress.check(due, self.checkpoints.interval());
             self.egress.check(due, self.checkpoints.interval());
@@ -129,23 +129,23 @@ impl Node for Adapter {
         self.due
     }
 
-    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
-        self.take_turn(until, me, lanes).0
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time {
+        self.take_turn(until, me, channels).0
     }
 
-    fn take_turn(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> (Time, Time) {
-        lanes.close(me, until);
-        while lanes.next_arrival(me) < until {
-            let packet = lanes.receive(me);
-            self.receive(&packet, lanes);
+    fn take_turn(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
+        channels.close(me, until);
+        while channels.next_arrival(me) < until {
+            let packet = channels.receive(me);
+            self.receive(&packet, channels);
         }
-        self.run_until(until - Span::from_picoseconds(1), lanes);
+        self.run_until(until - Span::from_picoseconds(1), channels);
         (self.free_at, self.due)
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {
         // All events have been processed, so that nothing is sent here.
-        self.look_back(end, &mut Lanes::nowhere(report.measured()));
+        self.look_back(end, &mut Channels::nowhere(report.measured()));
         self.ingress.generate(end);
         self.ingress.finish(report);
         if let Some(attached) = &mut self.attached {

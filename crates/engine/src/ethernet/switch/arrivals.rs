@@ -3,7 +3,7 @@
 use forebay_qdisc::{DropReason, Span, Time};
 use forebay_switching::MemoryFull;
 
-use crate::driver::node::Lanes;
+use crate::driver::node::Channels;
 use crate::ethernet::departures::Departure;
 use crate::ethernet::port::SwitchPort;
 use crate::ethernet::switch::{EthernetSwitch, begin_probe, release};
@@ -12,23 +12,23 @@ use crate::packet::Packet;
 impl EthernetSwitch {
     /// A frame has arrived completely.
     #[inline]
-    pub(super) fn arrive(&mut self, packet: Packet, lanes: &mut Lanes) {
+    pub(super) fn arrive(&mut self, packet: Packet, channels: &mut Channels) {
         if self.rows.is_control(packet.flow_id()) || self.forwarding_delay > Span::ZERO {
-            return self.arrive_specially(packet.word_by_word(), lanes);
+            return self.arrive_specially(packet.word_by_word(), channels);
         }
-        self.admit(packet, lanes);
+        self.admit(packet, channels);
     }
 
     /// A control frame has arrived, or a frame that is not forwarded at once.
     #[cold]
     #[inline(never)]
-    fn arrive_specially(&mut self, mut packet: Packet, lanes: &mut Lanes) {
+    fn arrive_specially(&mut self, mut packet: Packet, channels: &mut Channels) {
         let flow = packet.flow_id();
         if self.rows.is_control(flow) && (packet.is_ack() || self.rows.is_pause(flow)) {
-            return self.arrive_control(packet, lanes);
+            return self.arrive_control(packet, channels);
         }
         if self.forwarding_delay == Span::ZERO {
-            return self.admit_carefully(packet, packet.time, lanes);
+            return self.admit_carefully(packet, packet.time, channels);
         }
         packet.time += self.forwarding_delay;
         self.upkeep_due = self.upkeep_due.min(packet.time);
@@ -37,52 +37,52 @@ impl EthernetSwitch {
 
     /// Queues a data frame at its arrival, mostly where memory is ample and no congestion point sees it.
     #[inline(always)]
-    fn admit(&mut self, packet: Packet, lanes: &mut Lanes) {
+    fn admit(&mut self, packet: Packet, channels: &mut Channels) {
         let (entry, input, class) = (self.entry(&packet), SwitchPort::input_of(&packet), self.class(&packet));
         let (output, len_bytes) = (entry.output(), packet.len_bytes());
         let port = &mut self.ports[output];
         if self.sampled || !port.skips_next() || self.memory.is_close(input, len_bytes) {
-            return self.admit_carefully(packet.word_by_word(), packet.time, lanes);
+            return self.admit_carefully(packet.word_by_word(), packet.time, channels);
         }
         // ACKs are not rate limited.
         if !packet.is_ack() {
             port.sample_frame(len_bytes);
         }
         self.memory.take(input, class, output, len_bytes);
-        self.join(packet, Some(entry.row()), output, class, lanes);
+        self.join(packet, Some(entry.row()), output, class, channels);
     }
 
     /// Queues a frame of any kind at `now`, if there is memory.
     #[inline(never)]
-    pub(super) fn admit_carefully(&mut self, mut packet: Packet, now: Time, lanes: &mut Lanes) {
+    pub(super) fn admit_carefully(&mut self, mut packet: Packet, now: Time, channels: &mut Channels) {
         let (entry, input, class) = (self.entry(&packet), SwitchPort::input_of(&packet), self.class(&packet));
         let (output, len_bytes) = (entry.output(), packet.len_bytes());
         let is_probe = self.rows.is_control(packet.flow_id());
         let is_close = self.sampled || self.memory.is_close(input, len_bytes);
         if !is_close {
             self.memory.take(input, class, output, len_bytes);
-        } else if !self.take_closely(&packet, output, now, lanes) {
+        } else if !self.take_closely(&packet, output, now, channels) {
             return;
         }
         if !is_probe && !packet.is_ack() && self.ports[output].sample_frame(len_bytes) {
-            packet = self.consult(packet, output, now, lanes);
+            packet = self.consult(packet, output, now, channels);
         }
         if is_close {
-            self.watch_memory(input, class, now, now, lanes);
+            self.watch_memory(input, class, now, now, channels);
         }
-        self.join(packet.at(now), (!is_probe).then_some(entry.row()), output, class, lanes);
+        self.join(packet.at(now), (!is_probe).then_some(entry.row()), output, class, channels);
     }
 
     /// A frame that has its memory joins the queue of its output at `packet.time`. Probes have no row in the book.
     /// Inlined to keep the packet in registers: in memory, it would be stored word by word and loaded as a whole, which
     /// defeats store forwarding.
     #[inline(always)]
-    fn join(&mut self, packet: Packet, row: Option<u32>, output: usize, class: usize, lanes: &mut Lanes) {
+    fn join(&mut self, packet: Packet, row: Option<u32>, output: usize, class: usize, channels: &mut Channels) {
         let (now, is_probe) = (packet.time, row.is_none());
         let Self { ports, memory, sampled, .. } = self;
         let port = &mut ports[output];
         if port.chooses {
-            return self.join_choice(packet.word_by_word(), output, now, lanes);
+            return self.join_choice(packet.word_by_word(), output, now, channels);
         }
         let start = if port.is_open_and_free(now) {
             port.note_alone(now);
@@ -90,16 +90,16 @@ impl EthernetSwitch {
         } else {
             release(port, memory, output, *sampled, now);
             let Some(start) = port.start_on_arrival(now, is_probe) else {
-                return self.wait(packet.word_by_word(), output, now, lanes);
+                return self.wait(packet.word_by_word(), output, now, channels);
             };
             port.note_length(1, now);
             start
         };
         port.let_through(class, SwitchPort::input_of(&packet));
         if is_probe {
-            begin_probe(&packet.word_by_word(), port, memory.of_output(output), now, lanes);
+            begin_probe(&packet.word_by_word(), port, memory.of_output(output), now, channels);
         }
-        if !port.settle(&packet, start, class, row.unwrap_or(Departure::NOT_BOOKED), now, lanes) {
+        if !port.settle(&packet, start, class, row.unwrap_or(Departure::NOT_BOOKED), now, channels) {
             self.keep(output);
         }
         if self.has_stopped {
@@ -109,12 +109,12 @@ impl EthernetSwitch {
 
     /// Queues a frame at a port that chooses among its frames, or asks a law about each.
     #[inline(never)]
-    fn join_choice(&mut self, packet: Packet, output: usize, now: Time, lanes: &mut Lanes) {
+    fn join_choice(&mut self, packet: Packet, output: usize, now: Time, channels: &mut Channels) {
         if let Some(managed) = &self.ports[output].managed {
             let is_fifo = managed.is_fifo;
-            self.enqueue(packet, output, now, lanes);
+            self.enqueue(packet, output, now, channels);
             if is_fifo {
-                return self.look_at(output, now, lanes);
+                return self.look_at(output, now, channels);
             }
         } else {
             let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));
@@ -128,19 +128,19 @@ impl EthernetSwitch {
 
     /// Queues a frame that cannot be settled yet.
     #[inline(never)]
-    fn wait(&mut self, packet: Packet, output: usize, now: Time, lanes: &mut Lanes) {
+    fn wait(&mut self, packet: Packet, output: usize, now: Time, channels: &mut Channels) {
         let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));
         let port = &mut self.ports[output];
         port.queues.push(class, input, packet);
         port.note_length(0, now);
         if port.queues.len() == 1 || port.is_idle() {
-            self.look_at(output, now, lanes);
+            self.look_at(output, now, channels);
         }
     }
 
     /// Takes memory near a limit or for samples, where the exact use matters. Returns false if there is no room.
     #[inline(never)]
-    fn take_closely(&mut self, packet: &Packet, output: usize, now: Time, lanes: &mut Lanes) -> bool {
+    fn take_closely(&mut self, packet: &Packet, output: usize, now: Time, channels: &mut Channels) -> bool {
         self.release_all(now);
         if self.sampled {
             self.ports[output].integrate_length(self.memory.of_output(output), now);
@@ -148,24 +148,24 @@ impl EthernetSwitch {
         let (input, class) = (SwitchPort::input_of(packet), self.class(packet));
         let taken = self.memory.admit(input, class, output, packet.len_bytes());
         if let Err(full) = taken {
-            self.lose(*packet, output, full, now, lanes);
+            self.lose(*packet, output, full, now, channels);
         }
         taken.is_ok()
     }
 
     #[cold]
-    fn lose(&mut self, packet: Packet, output: usize, full: MemoryFull, now: Time, lanes: &mut Lanes) {
+    fn lose(&mut self, packet: Packet, output: usize, full: MemoryFull, now: Time, channels: &mut Channels) {
         let reason = match full {
             MemoryFull::Partition => DropReason::InputPort,
             MemoryFull::Output => DropReason::Overflow,
         };
         self.ports[SwitchPort::input_of(&packet)].report.frames_lost += 1;
         if self.rows.is_control(packet.flow_id()) {
-            lanes.messages.take(packet.number());
+            channels.tables.messages.take(packet.number());
             self.control.lost += 1;
             return;
         }
-        lanes.release(&packet);
+        channels.release(&packet);
         let row = self.entry(&packet).row() as usize;
         let book = &mut self.ports[output].books.book;
         book.arrival_at(row, now);

@@ -2,33 +2,33 @@
 
 use forebay_qdisc::Time;
 
-use crate::driver::node::Lanes;
+use crate::driver::node::Channels;
 use crate::ethernet::port::SwitchPort;
 use crate::ethernet::switch::EthernetSwitch;
 use crate::packet::Packet;
 
 impl EthernetSwitch {
     #[inline(never)]
-    pub(super) fn enqueue(&mut self, packet: Packet, output: usize, now: Time, lanes: &mut Lanes) {
+    pub(super) fn enqueue(&mut self, packet: Packet, output: usize, now: Time, channels: &mut Channels) {
         self.release(output, now);
         let class = self.class(&packet);
         let Self { ports, forwarding, .. } = self;
         ports[output].enqueue(packet, class, now, forwarding);
-        self.drop_managed(output, now, lanes);
+        self.drop_managed(output, now, channels);
         self.ports[output].note_managed_length(now);
     }
 
     /// Releases the memory of packets that the disciplines of a port have dropped.
     #[inline]
-    pub(super) fn drop_managed(&mut self, number: usize, now: Time, lanes: &mut Lanes) {
+    pub(super) fn drop_managed(&mut self, number: usize, now: Time, channels: &mut Channels) {
         while let Some(packet) = self.ports[number].take_dropped() {
-            lanes.release(&packet);
+            channels.release(&packet);
             if self.sampled {
                 self.ports[number].integrate_length(self.memory.of_output(number), now);
             }
             let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));
             self.memory.release(input, class, number, packet.len_bytes());
-            self.watch_memory(input, class, now, now, lanes);
+            self.watch_memory(input, class, now, now, channels);
         }
     }
 }

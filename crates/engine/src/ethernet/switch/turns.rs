@@ -3,7 +3,7 @@
 use forebay_qdisc::Time;
 use forebay_switching::SharedMemory;
 
-use crate::driver::node::{Lanes, Node, NodeId};
+use crate::driver::node::{Channels, Node, NodeId};
 use crate::ethernet::departures::Departure;
 use crate::ethernet::port::SwitchPort;
 use crate::ethernet::switch::{EthernetSwitch, just_before};
@@ -13,24 +13,24 @@ use crate::observe::report::Report;
 impl EthernetSwitch {
     /// A transmission has ended, the link is free, or a pause has ended.
     #[inline]
-    fn turn(&mut self, number: usize, now: Time, lanes: &mut Lanes) {
+    fn turn(&mut self, number: usize, now: Time, channels: &mut Channels) {
         while let Some(Departure { input, class, .. }) = self.release_one(number, now) {
             // Ports act in the order of their numbers. A later port has not acted at `now` yet.
             let input = usize::from(input);
             let begun = if input > number { just_before(now) } else { now };
-            self.watch_memory(input, usize::from(class), now, begun, lanes);
+            self.watch_memory(input, usize::from(class), now, begun, channels);
         }
-        self.look_at(number, now, lanes);
+        self.look_at(number, now, channels);
     }
 
     /// Repeats and obeys PAUSE, polls congestion points, and admits frames after the forwarding delay.
     #[cold]
-    fn upkeep(&mut self, now: Time, lanes: &mut Lanes) {
+    fn upkeep(&mut self, now: Time, channels: &mut Channels) {
         self.release_all(now);
         for number in 0..self.ports.len() {
             if self.ports[number].orders.poll_at() <= now {
                 for class in 0..SharedMemory::CLASSES {
-                    self.watch_memory(number, class, now, now, lanes);
+                    self.watch_memory(number, class, now, now, channels);
                 }
             }
             let port = &mut self.ports[number];
@@ -40,14 +40,14 @@ impl EthernetSwitch {
             }
             if port.obeyed.next_order() <= now {
                 port.obeyed.obey(now);
-                self.obey(number, now, lanes);
+                self.obey(number, now, channels);
             }
         }
         while let Some(&packet) = self.delayed.front()
             && packet.time <= now
         {
             self.delayed.pop();
-            self.admit_carefully(packet, now, lanes);
+            self.admit_carefully(packet, now, channels);
         }
         self.plan_upkeep();
     }
@@ -71,13 +71,13 @@ impl EthernetSwitch {
     }
 
     /// Hands frames that begin before `until` to the links.
-    fn send_until(&mut self, until: Time, lanes: &mut Lanes) {
+    fn send_until(&mut self, until: Time, channels: &mut Channels) {
         let Self { ports, holding, next_begin, .. } = self;
         *next_begin = Time::NEVER;
         let mut place = 0;
         while let Some(&number) = holding.get(place) {
             let port = &mut ports[usize::from(number)];
-            let next = port.send_until(until, lanes);
+            let next = port.send_until(until, channels);
             *next_begin = next.min(*next_begin);
             if next < Time::NEVER {
                 place += 1;
@@ -98,22 +98,22 @@ impl EthernetSwitch {
 
     /// The ports choose that waited for the last arrival.
     #[inline(never)]
-    fn choose(&mut self, lanes: &mut Lanes) {
+    fn choose(&mut self, channels: &mut Channels) {
         let now = std::mem::replace(&mut self.choosing_at, Time::NEVER);
         self.choosing.sort_unstable();
         for place in 0..self.choosing.len() {
-            self.look_at(usize::from(self.choosing[place]), now, lanes);
+            self.look_at(usize::from(self.choosing[place]), now, channels);
         }
         self.choosing.clear();
     }
 
     /// Runs ports and upkeep up to `end`, and choices before it.
     #[inline(never)]
-    fn run_ports_until(&mut self, end: Time, lanes: &mut Lanes) {
+    fn run_ports_until(&mut self, end: Time, channels: &mut Channels) {
         loop {
             let next = self.next_action();
             if self.choosing_at < next.min(end) {
-                self.choose(lanes);
+                self.choose(channels);
                 continue;
             }
             if next > end || next == Time::NEVER {
@@ -121,9 +121,9 @@ impl EthernetSwitch {
             }
             self.check(next);
             if let Some(number) = self.deadlines.due(next) {
-                self.turn(number, next, lanes);
+                self.turn(number, next, channels);
             } else {
-                self.upkeep(next, lanes);
+                self.upkeep(next, channels);
             }
         }
     }
@@ -167,29 +167,29 @@ impl Node for EthernetSwitch {
         self.next_action().min(self.next_begin)
     }
 
-    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
-        self.take_turn(until, me, lanes).0
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time {
+        self.take_turn(until, me, channels).0
     }
 
     /// At equal times ports go first, then upkeep, then arrivals, then idle ports that choose.
-    fn take_turn(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> (Time, Time) {
-        lanes.close(me, until);
-        while lanes.next_arrival(me) < until {
-            let packet = lanes.receive(me);
+    fn take_turn(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
+        channels.close(me, until);
+        while channels.next_arrival(me) < until {
+            let packet = channels.receive(me);
             if self.next_action() <= packet.time || self.choosing_at < packet.time {
-                self.run_ports_until(packet.time, lanes);
+                self.run_ports_until(packet.time, channels);
             }
             self.check(packet.time);
-            self.arrive(packet, lanes);
+            self.arrive(packet, channels);
         }
         while self.next_action().min(self.choosing_at) < until {
-            self.run_ports_until(just_before(until), lanes);
+            self.run_ports_until(just_before(until), channels);
             if self.choosing_at < until {
-                self.choose(lanes);
+                self.choose(channels);
             }
         }
         if self.next_begin < until {
-            self.send_until(until, lanes);
+            self.send_until(until, channels);
         }
         (until, self.next())
     }

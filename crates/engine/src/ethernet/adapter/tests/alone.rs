@@ -8,17 +8,19 @@ use forebay_switching::congestion::{CongestionPointId, Context, DcqcnConfig, Rea
 use forebay_units::Bytes;
 
 use super::super::*;
+use crate::driver::inbox::Arrivals;
 use crate::driver::node::{Node as _, NodeId};
-use crate::driver::routes::{RouteRows, Routes, Step};
+use crate::driver::routes::{Destinations, ForwardingTable, Routes, Way};
 use crate::driver::ties::Salts;
 use crate::ethernet::attached::AttachedParts;
 use crate::ethernet::voq::{SourceFlow, Supply};
 use crate::link::Link;
 use crate::observe::flow_book::{ReceiveBook, SendBook};
 use crate::observe::interval::MeasuredInterval;
+use crate::packet::side_tables::SideTables;
 use crate::packet::{PacketFields, departure_stamp};
 use crate::rng::stream;
-use crate::spec::{EthernetPort, FlowControl, FrameArrivals};
+use crate::spec::{FlowControl, FrameArrivals};
 
 pub(super) const LINE: Rate = Rate::megabits(10_000);
 pub(super) const END: Time = Time::from_picoseconds(10_000_000_000);
@@ -113,11 +115,8 @@ pub(super) struct Setup {
 
 impl Setup {
     pub(super) fn new() -> Self {
-        let port = EthernetPort { out: OUT, incoming: INCOMING, service: Vec::new() };
         Self {
             spec: AdapterSpec {
-                name: "node".to_owned(),
-                port,
                 voq_limit: None,
                 rate_limiters: None,
                 egress_bytes: 150_000,
@@ -167,31 +166,28 @@ impl Setup {
             has_endpoint: false,
             book: ReceiveBook::new(false),
         };
+        let mut table = ForwardingTable::default();
+        let (out, incoming) = (table.add(NEIGHBOUR), table.add(NODE));
         let adapter = Adapter::new(AdapterParts {
+            name: "node".to_owned(),
             sources: vec![source(0), source(1)],
             generators: vec![generator(0), generator(1)],
             destinations: vec![destination(2), destination(3)],
             attached: AttachedParts::default(),
             pause_by_class: matches!(self.spec.flow_control, FlowControl::Priority(_)),
             spec: self.spec,
-            uplink: Link::new(OUT, WIRE, Span::ZERO, 0),
+            uplink: Link::new(OUT, WIRE, Span::ZERO, 0, out),
+            out_link: OUT,
             out_rate: LINE,
             in_rate: LINE,
             rows: ROWS,
             checkpoints: Checkpoints::new(None, None),
         });
         let measured = MeasuredInterval { from: Time::ZERO, to: END };
-        let ends = [NEIGHBOUR, NODE].map(|node| Step { node, feeder: 0 });
-        let mut routes = Routes::new(
-            &RouteRows::default(),
-            ROWS.directions(2),
-            ends.to_vec(),
-            false,
-            Salts::new([0, 0].into_iter()),
-        );
-        routes.number(&[NODE, NEIGHBOUR]);
-        let lanes = Lanes::new(routes, 2, 10, measured);
-        Node { adapter, sent: Vec::new(), lead: Span::ZERO, lanes }
+        let routes = Routes::new(Destinations::new(vec![0; ROWS.directions(2)], Vec::new()), table);
+        let arrivals = [NODE, NEIGHBOUR].map(|_| Arrivals::ByLink(Salts::new([0].into_iter())));
+        let channels = Channels::new(routes, &arrivals, 10, SideTables::new(4..8), measured);
+        Node { adapter, sent: Vec::new(), lead: Span::ZERO, channels, incoming }
     }
 }
 
@@ -201,15 +197,17 @@ pub(super) struct Node {
     pub(super) sent: Vec<(Packet, Option<Message>)>,
     /// How long before its time a packet is delivered.
     pub(super) lead: Span,
-    pub(super) lanes: Lanes,
+    pub(super) channels: Channels,
+    /// To the adapter.
+    incoming: Way,
 }
 
 impl Node {
     /// Collects what was sent before `until`.
     pub(super) fn collect(&mut self, until: Time) {
-        for packet in self.lanes.take(NEIGHBOUR, until) {
+        for packet in self.channels.take(NEIGHBOUR, until) {
             let has_message = ROWS.is_control(packet.flow_id()) && !ROWS.is_pause(packet.flow_id());
-            self.sent.push((packet, has_message.then(|| self.lanes.messages.take(packet.number()))));
+            self.sent.push((packet, has_message.then(|| self.channels.tables.messages.take(packet.number()))));
         }
     }
 
@@ -226,9 +224,14 @@ impl Node {
             if let Some((packet, message)) = incoming.next_if(|_| known_at < next || comes <= next) {
                 let mut packet = *packet;
                 if let Some(message) = message {
-                    packet = control(packet.flow_id(), packet.flags(), self.lanes.messages.put(*message), packet.time);
+                    packet = control(
+                        packet.flow_id(),
+                        packet.flags(),
+                        self.channels.tables.messages.put(*message),
+                        packet.time,
+                    );
                 }
-                self.lanes.send_over(INCOMING, packet);
+                self.channels.send(self.incoming, packet);
                 next = next.min(comes);
                 continue;
             }
@@ -236,9 +239,9 @@ impl Node {
             let known_until = Time::from_picoseconds(comes.picoseconds() - 1);
             let last = next.max(known_until.min(next.saturating_add(self.lead)).min(end));
             let until = last + Span::from_picoseconds(1);
-            self.adapter.run(until, NODE, &mut self.lanes);
-            self.lanes.plan(NODE, self.adapter.next());
-            next = self.lanes.agenda.of(NODE);
+            self.adapter.run(until, NODE, &mut self.channels);
+            self.channels.plan(NODE, self.adapter.next());
+            next = self.channels.agenda.of(NODE);
             self.collect(until);
         }
     }

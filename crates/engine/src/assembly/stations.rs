@@ -5,64 +5,65 @@ use std::collections::BTreeMap;
 use forebay_qdisc::Ecn;
 use forebay_switching::congestion::CongestionManagement;
 
-use crate::driver::node::NodeId;
+use crate::assembly::graph::{Graph, Kind};
 use crate::error::RunError;
 use crate::ethernet::adapter::AdapterParts;
-use crate::ethernet::assembly::Ethernet;
 use crate::ethernet::attached::AttachedParts;
 use crate::ethernet::egress::DestinationFlow;
 use crate::ethernet::frames::GeneratorParts;
 use crate::ethernet::voq::{SourceFlow, Supply};
-use crate::host::endpoints::Endpoints;
+use crate::host::endpoints::{EndpointId, Endpoints};
 use crate::host::send_path::SendPath;
-use crate::layout::EndpointId;
 use crate::observe::flow_book::{ReceiveBook, SendBook};
 use crate::packet::{FlowId, Packet};
 use crate::rng::stream;
 use crate::spec::flows::Flow;
-use crate::spec::{Distribution, Transport};
+use crate::spec::{Distribution, NodeIndex, NodeSpec, Transport};
 
 pub(super) struct Stations<'a> {
     endpoints: &'a Endpoints<'a>,
-    flows_at: Vec<Vec<FlowId>>,
-    begins_at: Vec<NodeId>,
+    /// By node.
+    flows_at: BTreeMap<NodeIndex, Vec<FlowId>>,
 }
 
 impl<'a> Stations<'a> {
     /// # Errors
-    /// If a flow does not lead from adapter to adapter, has cells, or has packets without room for the tags of all
-    /// congestion points.
-    pub fn new(ethernet: &Ethernet, endpoints: &'a Endpoints<'a>) -> Result<Self, RunError> {
-        let flows = endpoints.flows;
-        let switches = ethernet.switches.len() as NodeId;
-        let mut stations = Self {
-            flows_at: vec![Vec::new(); switches as usize + ethernet.adapters.len()],
-            begins_at: Vec::with_capacity(flows.len()),
-            endpoints,
+    /// If a flow begins or ends at a switch, has cells or frames without an adapter at each end, or has packets without
+    /// room for the tags of all congestion points.
+    pub fn new(graph: &Graph, specs: &[NodeSpec], endpoints: &'a Endpoints<'a>) -> Result<Self, RunError> {
+        let mut stations = Self { flows_at: BTreeMap::new(), endpoints };
+        let congestion = |spec: &NodeSpec| match spec {
+            NodeSpec::EthernetSwitch(switch) => switch.congestion.clone(),
+            _ => None,
         };
-        let points: usize = ethernet.switches.iter().map(|switch| switch.ports.len()).sum();
-        let congestion = ethernet.switches.iter().find_map(|switch| switch.congestion.as_ref());
-        let are_tagged = congestion.is_some_and(CongestionManagement::tags_frames);
-        for (flow, number) in flows.iter().zip(0..) {
+        let points = (0..).zip(&graph.kinds).filter(|(_, kind)| **kind == Kind::EthernetSwitch);
+        let points: usize = points.map(|(node, _)| graph.out.of(node).len()).sum();
+        let congestion = specs.iter().find_map(congestion);
+        let are_tagged = congestion.as_ref().is_some_and(CongestionManagement::tags_frames);
+        for (flow, number) in endpoints.flows.iter().zip(0..) {
             let refused = |why: &str| Err(RunError::Invariant(format!("`{}`: {why}", flow.name)));
-            let ends = (flow.forward.first(), flow.forward.last());
-            let (Some(&first), Some(&last)) = ends else { return refused("crosses no link") };
-            let (from, to) = (ethernet.link(first).sender, ethernet.link(last).receiver);
-            if from < switches || to < switches {
-                return refused("does not lead from adapter to adapter");
+            let ends = [flow.source, flow.destination];
+            if ends.iter().any(|&end| graph.kind(end) == Kind::EthernetSwitch) {
+                return refused("begins or ends at a switch");
             }
+            let are_adapters = ends.map(|end| graph.kind(end) == Kind::Adapter);
             match flow.transport {
-                Transport::Cells { .. } => return refused("an Ethernet carries no cells"),
+                Transport::Cells { .. } if are_adapters != [false; 2] => {
+                    return refused("an Ethernet carries no cells");
+                }
+                Transport::Frames { .. } if are_adapters != [true; 2] => return refused("frames without adapters"),
+                _ if congestion.is_some() && are_adapters != [true; 2] => {
+                    return refused("congestion management needs adapters at both ends");
+                }
                 Transport::Tcp { .. } | Transport::Udp { .. } if are_tagged && points > Packet::MOST_TAGS as usize => {
                     return refused("more congestion points than its packets can tell apart");
                 }
                 _ => {}
             }
-            stations.flows_at[from as usize].push(number);
-            if to != from {
-                stations.flows_at[to as usize].push(number);
+            stations.flows_at.entry(flow.source).or_default().push(number);
+            if flow.destination != flow.source {
+                stations.flows_at.entry(flow.destination).or_default().push(number);
             }
-            stations.begins_at.push(from);
         }
         Ok(stations)
     }
@@ -74,18 +75,18 @@ impl<'a> Stations<'a> {
     pub fn add_flows(
         &mut self,
         parts: &mut AdapterParts,
-        node: NodeId,
+        node: NodeIndex,
         seed: u64,
         sampled: bool,
     ) -> Result<(), RunError> {
         let (mut generator_of, mut places, mut delays) = (Vec::new(), BTreeMap::new(), Vec::new());
-        for id in std::mem::take(&mut self.flows_at[node as usize]) {
+        for id in self.flows_at.remove(&node).unwrap_or_default() {
             let flow = self.endpoints.flows.get(id as usize);
             let has_endpoints = !matches!(flow.transport, Transport::Frames { .. });
             let (source, sink) = self.endpoints.numbers.ends[id as usize];
             let (data, acks) = (2 * id as usize, 2 * id as usize + 1);
             let has_acks = flow.transport.least_bytes().1.is_some();
-            if self.begins_at[id as usize] == node {
+            if flow.source == node {
                 let supply = supply(parts, flow, &mut generator_of, seed);
                 let queue = add_source(parts, id, flow, supply, seed, sampled);
                 if has_endpoints {
@@ -122,7 +123,7 @@ impl<'a> Stations<'a> {
                 parts.attached.queues.push((acks, queue));
             }
         }
-        let rng = stream(seed, &format!("adapter/{}/processing", parts.spec.name));
+        let rng = stream(seed, &format!("adapter/{}/processing", parts.name));
         parts.attached.path = SendPath::new(delays, None, rng);
         Ok(())
     }

@@ -10,7 +10,7 @@ const GROUP: usize = 16;
 /// A tournament of groups of sixteen. Among equal deadlines the lowest part comes first.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Deadlines {
+pub(crate) struct Tournament {
     /// Group 0: the parts or, if they are more than sixteen, the minima of groups.
     root: [Time; GROUP],
     /// The minimum of the root.
@@ -21,7 +21,7 @@ pub(crate) struct Deadlines {
     last_level: usize,
 }
 
-impl Deadlines {
+impl Tournament {
     pub fn new(parts: usize) -> Self {
         let (mut last_level, mut groups) = (0, 1);
         while GROUP * groups < parts {
@@ -130,7 +130,7 @@ mod tests {
             changes in prop::collection::vec((0_usize..300, prop::option::of(0_u64..8)), 0..100),
             now in 0_u64..10,
         ) {
-            let (mut deadlines, mut model) = (Deadlines::new(parts), vec![Time::NEVER; parts]);
+            let (mut deadlines, mut model) = (Tournament::new(parts), vec![Time::NEVER; parts]);
             for (part, deadline) in changes {
                 let (part, deadline) = (part % parts, deadline.map_or(Time::NEVER, Time::from_picoseconds));
                 deadlines.set(part, deadline);
@@ -150,6 +150,6 @@ mod tests {
 
     #[test]
     fn nothing_has_no_deadline() {
-        assert_eq!((Deadlines::new(0).earliest(), Deadlines::new(0).due(Time::NEVER)), (Time::NEVER, None));
+        assert_eq!((Tournament::new(0).earliest(), Tournament::new(0).due(Time::NEVER)), (Time::NEVER, None));
     }
 }

@@ -1,25 +1,25 @@
 //! Packets on their way to a node that routes lead to, in any order.
 //!
-//! Time is divided into granules. Packets of the next 64 are kept apart by granule, later ones together, so that a
-//! packet is touched only when its granule is near. Packets are sorted when they are taken.
+//! Time is divided into buckets. Packets of the next 64 are kept apart by bucket, later ones together, so that a
+//! packet is touched only when its bucket is near. Packets are sorted when they are taken.
 
 use forebay_qdisc::Time;
 
 use crate::driver::pool::Pool;
 use crate::packet::Packet;
 
-/// Granules that are kept apart.
+/// Calendar that are kept apart.
 pub(crate) const SLOTS: u64 = 64;
 
-pub(crate) struct Granules {
-    /// Unsorted, granule `g` in slot `g` % 64. An empty slot has no vector.
+pub(crate) struct Calendar {
+    /// Unsorted, bucket `g` in slot `g` % 64. An empty slot has no vector.
     slots: [Slot; SLOTS as usize],
     /// A bit for each slot that is not empty.
     occupied: u64,
-    /// Where the last `take` ended: nothing arrives in an earlier granule.
-    granule: u64,
-    /// A granule lasts 2^`granule_bits` ps.
-    granule_bits: u32,
+    /// Where the last `take` ended: nothing arrives in an earlier bucket.
+    bucket: u64,
+    /// A bucket lasts 2^`bucket_bits` ps.
+    bucket_bits: u32,
     /// Packets beyond the slots.
     far: Vec<Packet>,
     far_next: Time,
@@ -30,13 +30,13 @@ struct Slot {
     next: Time,
 }
 
-impl Granules {
-    pub fn new(granule_bits: u32) -> Self {
+impl Calendar {
+    pub fn new(bucket_bits: u32) -> Self {
         Self {
             slots: std::array::from_fn(|_| Slot { packets: Vec::new(), next: Time::NEVER }),
             occupied: 0,
-            granule: 0,
-            granule_bits,
+            bucket: 0,
+            bucket_bits,
             far: Vec::new(),
             far_next: Time::NEVER,
         }
@@ -52,19 +52,19 @@ impl Granules {
     /// Where a packet goes that arrives at `time`, and whether it may be the first arrival.
     #[inline(always)]
     pub fn room(&mut self, time: Time, pool: &mut Pool) -> (&mut Vec<Packet>, bool) {
-        let granule = time.picoseconds() >> self.granule_bits;
-        if granule - self.granule >= SLOTS {
+        let bucket = time.picoseconds() >> self.bucket_bits;
+        if bucket - self.bucket >= SLOTS {
             let is_first = time < self.far_next;
             self.far_next = time.min(self.far_next);
             return (&mut self.far, is_first);
         }
-        let slot = &mut self.slots[(granule % SLOTS) as usize];
+        let slot = &mut self.slots[(bucket % SLOTS) as usize];
         let is_first = time < slot.next;
         if is_first {
             slot.next = time;
             if slot.packets.is_empty() {
                 slot.packets = pool.vector();
-                self.occupied |= 1 << (granule % SLOTS);
+                self.occupied |= 1 << (bucket % SLOTS);
             }
         }
         (&mut slot.packets, is_first)
@@ -72,19 +72,19 @@ impl Granules {
 
     /// Takes the packets before `until`, in the order of time, and of `come_after` at equal times.
     pub fn take(&mut self, until: Time, pool: &mut Pool, come_after: impl Fn(&Packet, &Packet) -> bool) -> Vec<Packet> {
-        let last_granule = until.picoseconds() >> self.granule_bits;
+        let last_bucket = until.picoseconds() >> self.bucket_bits;
         if self.occupied.is_power_of_two() && self.far_next == Time::NEVER {
             let slot = &mut self.slots[self.occupied.trailing_zeros() as usize];
             // A packet alone, as in networks that idle, needs no search and no order.
             if slot.packets.len() == 1 && slot.next < until {
-                (slot.next, self.occupied, self.granule) = (Time::NEVER, 0, last_granule);
+                (slot.next, self.occupied, self.bucket) = (Time::NEVER, 0, last_bucket);
                 return std::mem::take(&mut slot.packets);
             }
         }
         let mut taken = Vec::new();
-        self.drain_slots(until, last_granule, &mut taken, pool);
-        self.granule = last_granule;
-        if self.far_next.picoseconds() >> self.granule_bits < last_granule.saturating_add(SLOTS / 2) {
+        self.drain_slots(until, last_bucket, &mut taken, pool);
+        self.bucket = last_bucket;
+        if self.far_next.picoseconds() >> self.bucket_bits < last_bucket.saturating_add(SLOTS / 2) {
             self.bring_nearer(until, &mut taken, pool);
         }
         pool.sort(&mut taken, come_after);
@@ -94,18 +94,18 @@ impl Granules {
     /// The first slot in time that is not empty.
     #[inline]
     fn first_occupied(&self) -> Option<usize> {
-        let from = self.granule % SLOTS;
+        let from = self.bucket % SLOTS;
         let ahead = self.occupied.rotate_right(from as u32);
         (ahead != 0).then(|| ((from + u64::from(ahead.trailing_zeros())) % SLOTS) as usize)
     }
 
-    fn drain_slots(&mut self, until: Time, last_granule: u64, taken: &mut Vec<Packet>, pool: &mut Pool) {
+    fn drain_slots(&mut self, until: Time, last_bucket: u64, taken: &mut Vec<Packet>, pool: &mut Pool) {
         while let Some(index) = self.first_occupied() {
             let slot = &mut self.slots[index];
             if slot.next >= until {
                 return;
             }
-            let is_past = slot.next.picoseconds() >> self.granule_bits < last_granule;
+            let is_past = slot.next.picoseconds() >> self.bucket_bits < last_bucket;
             let stays = |packet: &Packet| packet.time >= until;
             let first_to_stay = if is_past { None } else { slot.packets.iter().position(stays) };
             slot.next = Time::NEVER;
@@ -135,10 +135,10 @@ impl Granules {
             *taken = pool.vector();
         }
         far.retain(|&packet| {
-            let granule = packet.time.picoseconds() >> self.granule_bits;
+            let bucket = packet.time.picoseconds() >> self.bucket_bits;
             if packet.time < until {
                 taken.push(packet);
-            } else if granule - self.granule < SLOTS {
+            } else if bucket - self.bucket < SLOTS {
                 self.room(packet.time, pool).0.push(packet);
             } else {
                 self.far_next = packet.time.min(self.far_next);

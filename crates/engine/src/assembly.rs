@@ -1,0 +1,301 @@
+//! From the description of a network to the nodes that the driver runs.
+//!
+//! A router is a node of the driver for each of its ports, a crossbar is one for its fabric and one for each output. An
+//! Ethernet switch is one, an adapter is one. Hosts are in groups.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `graph.rs` | nodes, links, and the paths of flows |
+//! | `hosts.rs`, `placement.rs` | which hosts run together, and where endpoints are |
+//! | `channels.rs` | the channels between nodes of the driver, and their load |
+//! | `ways.rs` | the tables by which packets find their next node |
+//! | `ports.rs` | links and the queues at their sending ends |
+//! | `ethernet.rs`, `stations.rs` | switches and adapters of an Ethernet |
+
+pub(crate) mod channels;
+pub(crate) mod ethernet;
+pub(crate) mod graph;
+pub(crate) mod hosts;
+pub(crate) mod placement;
+pub(crate) mod ports;
+pub(crate) mod stations;
+pub(crate) mod ways;
+
+use std::collections::BTreeMap;
+
+use forebay_qdisc::{Rate, Span};
+use forebay_switching::PathPolicyConfig;
+
+use crate::assembly::channels::{ChannelFinder, LinkUse};
+use crate::assembly::graph::Graph;
+use crate::assembly::hosts::{HostGroups, HostPlan, Hosts};
+use crate::assembly::placement::EndpointPlacement;
+use crate::assembly::ports::Ports;
+use crate::assembly::ways::{DriverNodes, PortPlan, Ways};
+use crate::crossbar::{Crossbar, CrossbarParts};
+use crate::driver::inbox::Arrivals;
+use crate::driver::node::{Node, PlacedNode};
+use crate::driver::routes::{Destinations, Routes, Way};
+use crate::driver::ties::{Salts, salt_of_link};
+use crate::driver::windows::{DriverPlan, Windows};
+use crate::error::RunError;
+use crate::ethernet::control::ControlRows;
+use crate::host::endpoints::{EndpointId, Endpoints, Numbers};
+use crate::host::hosts::{HostParts, NONE, hosts};
+use crate::observe::interval::{Checkpoints, MeasuredInterval};
+use crate::observe::queue_book::{Books, QueueBook};
+use crate::observe::queue_series::QueueSeries;
+use crate::observe::texts::Texts;
+use crate::packet::side_tables::SideTables;
+use crate::rng::stream;
+use crate::spec::flows::Flows;
+use crate::spec::links::Links;
+use crate::spec::{CrossbarSpec, LinkId, NodeIndex, NodeSpec, Probes};
+
+/// A network as its builder describes it.
+pub(crate) struct Description {
+    pub seed: u64,
+    pub measured: MeasuredInterval,
+    pub probes: Probes,
+    pub nodes: Vec<NodeSpec>,
+    pub node_names: Texts,
+    pub links: Links,
+    pub flows: Flows,
+    pub paths: PathPolicyConfig,
+    /// Datagrams that may wait at a host for its own uplink.
+    pub device_queue_limit: Option<u32>,
+}
+
+impl Description {
+    /// Makes the nodes of the driver. The names of flows and links stay.
+    ///
+    /// # Errors
+    /// If the description contradicts itself, or the file of a trace cannot be created.
+    pub fn assemble(&mut self) -> Result<Windows, RunError> {
+        let Self { seed, measured, .. } = *self;
+        let edges = self.links.all.iter().map(|link| link.edge).collect();
+        let graph = Graph::new(&self.nodes, &self.node_names, edges, &self.flows, &self.paths, seed)?;
+        let numbers = Numbers::new(&self.flows);
+        let of_links = LinkUse::new(&graph, &self.links.all, &self.flows)?;
+        let hosts = Hosts::new(&graph, &self.links.all, &self.flows, &numbers, |link| of_links.delay(link))?;
+        let mut nodes = DriverNodes::new(&graph, &self.links.all, &hosts.is_private);
+        let groups = hosts.group(&graph, &self.flows, &numbers, |link| nodes.feeder(&graph, link))?;
+        nodes.set_groups(&groups);
+        let count = nodes.first_group as usize + groups.groups.len();
+        let finder = ChannelFinder {
+            graph: &graph,
+            nodes: &nodes,
+            groups: &groups,
+            of_links: &of_links,
+            channels: BTreeMap::new(),
+        };
+        let (channels, loads) = finder.find(&self.flows, &numbers, count)?;
+        // Planning takes as much memory as endpoints do: all of it is free again before there are any.
+        drop(of_links);
+        let packet_time = self.packet_time();
+        let generated = channels::generated(&self.flows);
+        let together = nodes.first_switch..nodes.first_group;
+        let tables = SideTables::new(self.flows.len() as u32..2 * self.flows.len() as u32);
+        let HostGroups { groups, group_of, receiving } = groups;
+        let maker = Maker::new(self, &graph, &nodes, &receiving);
+        let (nodes, routes) = maker.make(groups, &group_of, numbers)?;
+        let plan = DriverPlan { nodes, channels, loads, together, routes, tables };
+        Ok(Windows::new(plan, packet_time, measured)?.with_generated(generated))
+    }
+
+    /// The time of a packet on the fastest link.
+    fn packet_time(&self) -> Span {
+        let rates = self.links.all.iter().map(|link| link.rate);
+        rates.map(|rate: Rate| rate.transmission_time(1000)).min().unwrap_or(Span::ZERO)
+    }
+}
+
+/// Makes the nodes of the driver, each part of the description when its node is made.
+struct Maker<'a> {
+    seed: u64,
+    measured: MeasuredInterval,
+    probes: Probes,
+    specs: Vec<NodeSpec>,
+    names: Texts,
+    flows: &'a Flows,
+    device_queue_limit: Option<u32>,
+    graph: &'a Graph,
+    nodes: &'a DriverNodes,
+    ports: Ports<'a>,
+    ways: Ways<'a>,
+    /// The salts of the links into each node, as far as they are known.
+    salts: BTreeMap<NodeIndex, Salts>,
+}
+
+impl<'a> Maker<'a> {
+    fn new(
+        network: &'a mut Description,
+        graph: &'a Graph,
+        nodes: &'a DriverNodes,
+        receiving: &'a BTreeMap<NodeIndex, u32>,
+    ) -> Self {
+        let Description { seed, measured, probes, device_queue_limit, .. } = *network;
+        let Description { nodes: specs, node_names, links, flows, .. } = network;
+        let control = flows.len() + links.all.len().div_ceil(2);
+        let traced = ports::traced_flows(flows, control);
+        Self {
+            seed,
+            measured,
+            probes,
+            specs: std::mem::take(specs),
+            names: std::mem::take(node_names),
+            flows,
+            device_queue_limit,
+            graph,
+            nodes,
+            ports: Ports { links, graph, seed, measured, probes, traced },
+            ways: Ways::new(graph, nodes, receiving),
+            salts: BTreeMap::new(),
+        }
+    }
+
+    fn make(
+        mut self,
+        groups: Vec<Vec<HostPlan>>,
+        group_of: &[(u32, u32)],
+        numbers: Numbers,
+    ) -> Result<(Vec<PlacedNode>, Routes), RunError> {
+        let endpoints = self.endpoints(numbers);
+        let mut nodes = Vec::with_capacity(self.nodes.first_group as usize + groups.len());
+        let at_ports = self.endpoints_at_ports(&groups, &endpoints);
+        for plan in &self.nodes.ports {
+            let sender = match plan {
+                PortPlan::One(link) => self.graph.edges[*link as usize].from,
+                PortPlan::Sharing(node, _) => *node,
+            };
+            let node = self.ports.make(plan.clone(), &mut self.ways)?;
+            nodes.push(PlacedNode { node, arrivals: Arrivals::AnyOrder(self.sending_salts(sender, &at_ports)) });
+        }
+        for number in 0..self.specs.len() {
+            if let NodeSpec::Crossbar(_) = &self.specs[number]
+                && let NodeSpec::Crossbar(spec) = std::mem::replace(&mut self.specs[number], NodeSpec::Router)
+            {
+                let node = number as NodeIndex;
+                let arrivals = Arrivals::AnyOrder(self.salts_into(node));
+                nodes.push(PlacedNode { node: Box::new(self.crossbar(*spec, node)), arrivals });
+            }
+        }
+        self.ethernet(&endpoints, &mut nodes)?;
+        let ends = self.flows.iter().zip(&endpoints.numbers.ends).flat_map(|(flow, &(source, destination))| {
+            let has_acks = flow.transport.least_bytes().1.is_some();
+            [Some(destination), has_acks.then_some(source)].map(|end| end.filter(|&end| end != EndpointId::MAX))
+        });
+        let placement = EndpointPlacement::new(&groups, group_of, ends.collect());
+        for (group, number) in groups.into_iter().zip(0..) {
+            let arrivals = Arrivals::AnyOrder(match group.first() {
+                Some(HostPlan { downlink: Some(downlink), .. }) => {
+                    self.sending_salts(self.graph.edges[*downlink as usize].from, &at_ports)
+                }
+                Some(plan) => self.salts_into(plan.node),
+                None => Salts::default(),
+            });
+            nodes.push(PlacedNode { node: self.hosts(group, number, &placement, &endpoints)?, arrivals });
+        }
+        let routes = self.routes();
+        Ok((nodes, routes))
+    }
+
+    /// The builder of the ends of all flows.
+    fn endpoints(&self, numbers: Numbers) -> Endpoints<'a> {
+        let Self { flows, seed, measured, probes, device_queue_limit, .. } = *self;
+        let sampled = probes.flows && probes.interval.is_some();
+        let checkpoints = Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
+        Endpoints { flows, numbers, seed, checkpoints, sampled, device_queue_limit }
+    }
+
+    /// The salts of those endpoints of each node that send without an uplink.
+    fn endpoints_at_ports(
+        &self,
+        groups: &[Vec<HostPlan>],
+        endpoints: &Endpoints<'_>,
+    ) -> BTreeMap<NodeIndex, BTreeMap<u32, Vec<u32>>> {
+        let mut at_ports: BTreeMap<NodeIndex, BTreeMap<u32, Vec<u32>>> = BTreeMap::new();
+        for plan in groups.iter().flatten().filter(|plan| plan.first_input != NONE) {
+            let salts = plan.endpoints.iter().map(|&endpoint| endpoints.salt(endpoint)).collect();
+            at_ports.entry(plan.node).or_default().insert(plan.first_input, salts);
+        }
+        at_ports
+    }
+
+    /// The salts of all that a node sends: what came by links, unless it is a host, then that of its endpoints.
+    fn sending_salts(&mut self, node: NodeIndex, at_ports: &BTreeMap<NodeIndex, BTreeMap<u32, Vec<u32>>>) -> Salts {
+        let Some(endpoints) = at_ports.get(&node) else { return self.salts_into(node) };
+        let links = self.graph.links_before_endpoints(node);
+        let of_links = if links == 0 { Salts::default() } else { self.salts_into(node) };
+        Salts::new((0..links).map(|link| of_links.of(link)).chain(endpoints.values().flatten().copied()))
+    }
+
+    /// The salts of the links into a node.
+    fn salts_into(&mut self, node: NodeIndex) -> Salts {
+        let Self { salts, seed, graph, ports, .. } = self;
+        let of_links =
+            || Salts::new(graph.into.of(node).iter().map(|&link| salt_of_link(*seed, ports.links.name(link))));
+        salts.entry(node).or_insert_with(of_links).clone()
+    }
+
+    /// Where the packets of each (flow, direction) end, also of control frames.
+    fn routes(self) -> Routes {
+        let (mut numbers, mut entropies) = self.graph.destinations(self.flows);
+        if self.graph.kinds.iter().any(|kind| kind.is_ethernet()) {
+            let rows = ControlRows { flows: self.flows.len() as u32 };
+            numbers.extend_from_within(..);
+            entropies.extend_from_within(..);
+            numbers.resize(rows.directions(self.ports.links.all.len()), 0);
+        }
+        Routes::new(Destinations::new(numbers, entropies), self.ways.table)
+    }
+
+    /// The hosts of a group, with their endpoints and links.
+    fn hosts(
+        &mut self,
+        group: Vec<HostPlan>,
+        number: u32,
+        placement: &EndpointPlacement,
+        endpoints: &Endpoints<'_>,
+    ) -> Result<Box<dyn Node>, RunError> {
+        let (first, of_direction) = placement.of_directions(number);
+        let make = |plan: &HostPlan| {
+            let Self { ports, ways, .. } = self;
+            let mut link = |number: Option<LinkId>| {
+                // A host's own link has no queue.
+                let make = |number| ports.link(number, ways.behind(number)).map(|made| made.link);
+                number.map(make).transpose()
+            };
+            let (downlink, uplink) = (link(plan.downlink)?, link(plan.uplink)?);
+            let out_of = |ways: &mut Ways<'_>| ways.out_of(plan.node);
+            Ok(HostParts {
+                downlink,
+                ports: (if plan.first_input == NONE { Way::default() } else { out_of(ways) }, plan.first_input),
+                uplink,
+                path: endpoints.send_path(&plan.endpoints, plan.uplink.map(|uplink| ports.links.name(uplink))),
+                salts: plan.endpoints.iter().map(|&endpoint| endpoints.salt(endpoint)).collect(),
+                endpoints: plan.endpoints.iter().map(|&endpoint| endpoints.make(endpoint)).collect::<Result<_, _>>()?,
+            })
+        };
+        hosts(group, make, |endpoint| endpoints.bulk_end(endpoint), first, &of_direction)
+    }
+
+    /// The fabric of a node, with books for each of its inputs.
+    fn crossbar(&mut self, spec: CrossbarSpec, node: NodeIndex) -> Crossbar {
+        let Self { seed, measured, probes, graph, .. } = *self;
+        let name = self.names[node as usize].to_owned();
+        let sampled = probes.queues && probes.interval.is_some();
+        let books = |input: usize| {
+            let rng = stream(seed, &format!("switch/{name}/input/{input}"));
+            let mut books = Books::new(spec.inputs.name().to_owned(), QueueBook::new(measured), rng);
+            books.series = sampled.then(QueueSeries::default);
+            books
+        };
+        let books = (0..spec.ports).map(books).collect();
+        let rng = stream(seed, &format!("switch/{name}"));
+        let checkpoints = Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
+        let (table, to_output) = self.ways.table_of(node, |link| graph.outputs[link as usize]);
+        let ways = graph.out.of(node).iter().map(|&link| self.ways.to(link)).collect();
+        Crossbar::new(CrossbarParts { name, spec, books, table, to_output, ways, rng, checkpoints })
+    }
+}

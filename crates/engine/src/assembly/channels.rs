@@ -1,0 +1,234 @@
+//! The channels between the nodes of the driver, and the load of each node.
+
+use std::collections::BTreeMap;
+
+use forebay_qdisc::Span;
+use forebay_switching::congestion::CONTROL_FRAME_BYTES;
+
+use crate::assembly::graph::{Graph, Kind, Stream};
+use crate::assembly::hosts::{HostGroups, HostPlan};
+use crate::assembly::ways::DriverNodes;
+use crate::driver::node::NodeId;
+use crate::driver::order::Channel;
+use crate::error::RunError;
+use crate::host::endpoints::Numbers;
+use crate::host::hosts::NONE;
+use crate::spec::flows::Flows;
+use crate::spec::links::LinkParameters;
+use crate::spec::{LinkId, Transport, UdpPattern};
+
+/// Cost of a packet at a group of hosts, with downlink, endpoint and uplink, and elsewhere.
+const HOSTS: f64 = 3.0;
+const PORT: f64 = 1.0;
+
+/// Any length will do for a rough measure.
+const PACKET_BITS: f64 = 8000.0;
+
+/// What the flows send on each link.
+pub(crate) struct LinkUse<'a> {
+    links: &'a [LinkParameters],
+    /// The length of the shortest packet.
+    least_bytes: Vec<u32>,
+    /// How many flows send data.
+    flows: Vec<u32>,
+}
+
+impl<'a> LinkUse<'a> {
+    /// # Errors
+    /// If there is no path for a flow.
+    pub fn new(graph: &Graph, links: &'a [LinkParameters], flows: &Flows) -> Result<Self, RunError> {
+        let (mut least_bytes, mut flows_on) = (vec![u32::MAX; links.len()], vec![0; links.len()]);
+        let mut shortest = CONTROL_FRAME_BYTES;
+        for (flow, number) in flows.iter().zip(0_usize..) {
+            for (stream, direction) in Stream::of(flow).into_iter().flatten().zip(2 * number..) {
+                shortest = shortest.min(stream.least_bytes);
+                graph.walk(stream, direction, |link| {
+                    let least = &mut least_bytes[link as usize];
+                    *least = stream.least_bytes.min(*least);
+                    flows_on[link as usize] += u32::from(direction % 2 == 0);
+                })?;
+            }
+        }
+        for (edge, least) in graph.edges.iter().zip(&mut least_bytes) {
+            let has_control = graph.kind(edge.from).is_ethernet() || graph.kind(edge.to).is_ethernet();
+            if has_control || graph.spreads() {
+                *least = shortest;
+            }
+        }
+        Ok(Self { links, least_bytes, flows: flows_on })
+    }
+
+    /// The time from the first bit of the shortest packet at one end to its last bit at the other one.
+    pub fn delay(&self, link: LinkId) -> Span {
+        let LinkParameters { rate, propagation, .. } = &self.links[link as usize];
+        *propagation + rate.transmission_time(u64::from(self.least_bytes[link as usize]))
+    }
+
+    /// The rate of a link for each of its flows, in bits per second.
+    fn share_bps(&self, link: LinkId) -> f64 {
+        self.links[link as usize].rate.bits_per_second() as f64 / f64::from(self.flows[link as usize])
+    }
+}
+
+/// A packet at a node of the driver, or on its way from it for at least this time.
+#[derive(Clone, Copy)]
+struct Sent {
+    by: NodeId,
+    delay: Span,
+}
+
+pub(crate) struct ChannelFinder<'a> {
+    pub graph: &'a Graph,
+    pub nodes: &'a DriverNodes,
+    pub groups: &'a HostGroups,
+    pub of_links: &'a LinkUse<'a>,
+    pub channels: BTreeMap<(NodeId, NodeId), Span>,
+}
+
+impl ChannelFinder<'_> {
+    fn add(&mut self, Sent { by, delay }: Sent, to: NodeId) {
+        let known = self.channels.entry((by, to)).or_insert(delay);
+        *known = delay.min(*known);
+    }
+
+    /// A packet goes on over a link.
+    fn cross(&mut self, mut sent: Sent, link: LinkId) -> Sent {
+        let from = self.graph.edges[link as usize].from;
+        if self.graph.kind(from) == Kind::Crossbar {
+            let fabric = self.nodes.of_node(from);
+            self.add(sent, fabric);
+            sent = Sent { by: fabric, delay: Span::ZERO };
+        }
+        if let Some(sender) = self.nodes.of_link(link) {
+            self.add(sent, sender);
+            sent = Sent { by: sender, delay: self.of_links.delay(link) };
+        }
+        sent
+    }
+
+    fn plan(&self, (group, host): (u32, u32)) -> &HostPlan {
+        &self.groups.groups[group as usize][host as usize]
+    }
+
+    /// A packet leaves the host of an endpoint, over its uplink if there is one.
+    fn leave(&self, host: (u32, u32)) -> Sent {
+        let HostPlan { uplink, distance, .. } = self.plan(host);
+        let uplink = uplink.map_or(Span::ZERO, |link| self.of_links.delay(link));
+        Sent { by: self.nodes.first_group + host.0, delay: *distance + uplink }
+    }
+
+    /// The channels that the packets of all flows take, and those between neighbours on an Ethernet. Also the expected
+    /// packets per second at each node, weighted by cost; flows share links equally.
+    ///
+    /// # Errors
+    /// If there is no path for a flow.
+    pub fn find(
+        mut self,
+        flows: &Flows,
+        numbers: &Numbers,
+        nodes: usize,
+    ) -> Result<(Vec<Channel>, Vec<f64>), RunError> {
+        let mut loads = vec![0.0; nodes];
+        let mut path = Vec::new();
+        for (flow, number) in flows.iter().zip(0_usize..) {
+            let mut packets = 0.0;
+            let (source, destination) = numbers.ends[number];
+            for (stream, direction) in Stream::of(flow).into_iter().flatten().zip(2 * number..) {
+                path.clear();
+                self.graph.walk(stream, direction, |link| path.push(link))?;
+                let is_data = direction % 2 == 0;
+                if is_data {
+                    let shares = path.iter().map(|&link| self.of_links.share_bps(link));
+                    packets = shares.fold(f64::INFINITY, f64::min) / PACKET_BITS;
+                }
+                let (from, to) = if is_data { (source, destination) } else { (destination, source) };
+                let host_of = |endpoint: u32| {
+                    Some(*self.groups.group_of.get(endpoint as usize)?).filter(|&(group, _)| group != NONE)
+                };
+                let (from, to) = (host_of(from), host_of(to));
+                let mut load = |node: NodeId, cost: f64| loads[node as usize] += packets * cost;
+                // An adapter sends on its link itself.
+                let adapter = || Sent { by: self.nodes.of_node(stream.from), delay: Span::ZERO };
+                let mut sent = from.map_or_else(adapter, |host| self.leave(host));
+                load(sent.by, HOSTS);
+                for &link in &path {
+                    let before = sent.by;
+                    if self.nodes.of_link(link) == Some(before) {
+                        sent.delay = self.of_links.delay(link);
+                        continue;
+                    }
+                    sent = self.cross(sent, link);
+                    if sent.by != before {
+                        load(sent.by, PORT);
+                    }
+                }
+                let end = to.map_or_else(|| self.nodes.of_node(stream.to), |(group, _)| self.nodes.first_group + group);
+                self.add(sent, end);
+                load(end, HOSTS);
+            }
+        }
+        self.join_ethernet();
+        if self.graph.spreads() {
+            self.join_all();
+        }
+        let channels = self.channels.into_iter().map(|((from, to), delay)| Channel { from, to, delay }).collect();
+        Ok((channels, loads))
+    }
+
+    /// PAUSE goes from neighbour to neighbour.
+    fn join_ethernet(&mut self) {
+        for (edge, link) in self.graph.edges.iter().zip(0..) {
+            if self.graph.kind(edge.from).is_ethernet() && self.graph.kind(edge.to).is_ethernet() {
+                let sent = Sent { by: self.nodes.of_node(edge.from), delay: self.of_links.delay(link) };
+                self.add(sent, self.nodes.of_node(edge.to));
+            }
+        }
+    }
+
+    /// From each way into a node to each way out: where paths differ from flow to flow.
+    fn join_all(&mut self) {
+        let graph = self.graph;
+        let mut sent_into: Vec<Vec<Sent>> = vec![Vec::new(); graph.kinds.len()];
+        for (edge, link) in graph.edges.iter().zip(0..) {
+            if let Some(by) = self.nodes.of_link(link) {
+                sent_into[edge.to as usize].push(Sent { by, delay: self.of_links.delay(link) });
+            }
+        }
+        for (group, number) in self.groups.groups.iter().zip(0..) {
+            for (plan, host) in group.iter().zip(0..) {
+                let next = plan.uplink.map_or(plan.node, |uplink| graph.edges[uplink as usize].to);
+                sent_into[next as usize].push(self.leave((number, host)));
+            }
+        }
+        for (node, sent_into) in (0..).zip(sent_into) {
+            for sent in sent_into {
+                for &link in graph.out.of(node) {
+                    let next = self.cross(sent, link);
+                    // A downlink is part of the group of its host.
+                    if let Some(group) = self.nodes.group_behind(link) {
+                        self.add(next, self.nodes.first_group + group);
+                    }
+                }
+                if let Some(&group) = self.groups.receiving.get(&node) {
+                    self.add(sent, self.nodes.first_group + group);
+                }
+            }
+        }
+    }
+}
+
+/// Packets per second that UDP sources generate together at their highest rates. Sources of cells and frames generate
+/// no more than their lines carry.
+pub(crate) fn generated(flows: &Flows) -> f64 {
+    let of_flow = |transport: &Transport| {
+        let Transport::Udp { pattern, length, .. } = transport else { return 0.0 };
+        let rate_bps = match pattern {
+            UdpPattern::Constant { rate_bps, .. }
+            | UdpPattern::OnOff { rate_bps, .. }
+            | UdpPattern::Poisson { rate_bps } => *rate_bps,
+            UdpPattern::Steps(steps) => steps.iter().map(|step| step.rate_bps).fold(0.0, f64::max),
+        };
+        rate_bps / (8.0 * length.mean_within(1.0, f64::from(u16::MAX)))
+    };
+    flows.iter().map(|flow| of_flow(flow.transport)).sum()
+}

@@ -1,0 +1,283 @@
+//! Makes the nodes of Ethernet switches and adapters.
+
+use forebay_qdisc::Rate;
+use forebay_switching::SharedMemory;
+use forebay_switching::congestion::CongestionPointId;
+
+use crate::assembly::Maker;
+use crate::assembly::graph::{Kind, Stream};
+use crate::assembly::ports::MadeLink;
+use crate::assembly::stations::Stations;
+use crate::driver::inbox::Arrivals;
+use crate::driver::node::PlacedNode;
+use crate::error::RunError;
+use crate::ethernet::adapter::{Adapter, AdapterParts};
+use crate::ethernet::attached::AttachedParts;
+use crate::ethernet::control::ControlRows;
+use crate::ethernet::forwarding::ForwardingEntry;
+use crate::ethernet::managed_queues::{ManagedParts, ManagedQueues};
+use crate::ethernet::output_queues::OutputQueues;
+use crate::ethernet::pause::{PauseObeyed, PauseOrders};
+use crate::ethernet::port::{SwitchPort, SwitchPortParts};
+use crate::ethernet::service::ServiceRate;
+use crate::ethernet::switch::{EthernetSwitch, EthernetSwitchParts};
+use crate::host::endpoints::Endpoints;
+use crate::observe::interval::Checkpoints;
+use crate::observe::queue_book::{Books, QueueBook};
+use crate::observe::queue_series::QueueSeries;
+use crate::rng::stream;
+use crate::spec::{AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl, LinkId, NodeIndex, NodeSpec, Transport};
+
+/// What all nodes of the Ethernets of a network share.
+pub(super) struct EthernetView {
+    /// Whether any node stops single classes of its neighbours.
+    pub pause_by_class: bool,
+    /// By node: the outputs of its flows, by (flow, direction).
+    outputs: Vec<Vec<(u32, LinkId)>>,
+}
+
+impl Maker<'_> {
+    fn rows(&self) -> ControlRows {
+        ControlRows { flows: self.flows.len() as u32 }
+    }
+
+    /// Adds switches, then adapters.
+    ///
+    /// # Errors
+    /// If a part of the description is invalid: the memory, the number of flows or disciplines at a switch, a queue at
+    /// an adapter, PAUSE towards another kind of node, or a link in one direction alone. Also for the ends or the way
+    /// back of a flow, its endpoints, or its transport.
+    pub(super) fn ethernet(&mut self, endpoints: &Endpoints<'_>, nodes: &mut Vec<PlacedNode>) -> Result<(), RunError> {
+        if !self.graph.kinds.iter().any(|kind| kind.is_ethernet()) {
+            return Ok(());
+        }
+        let view = self.view()?;
+        let mut stations = Stations::new(self.graph, &self.specs, endpoints)?;
+        let mut first_point = 0;
+        for number in 0..self.specs.len() {
+            if self.graph.kinds[number] == Kind::EthernetSwitch
+                && let NodeSpec::EthernetSwitch(spec) = std::mem::replace(&mut self.specs[number], NodeSpec::Router)
+            {
+                let node = number as NodeIndex;
+                let switch = self.switch(*spec, node, first_point, &view)?;
+                first_point += self.graph.out.of(node).len() as u32;
+                let arrivals = Arrivals::ByLink(self.salts_into(node));
+                nodes.push(PlacedNode { node: Box::new(switch), arrivals });
+            }
+        }
+        for number in 0..self.specs.len() {
+            if self.graph.kinds[number] == Kind::Adapter
+                && let NodeSpec::Host(Some(spec)) = std::mem::replace(&mut self.specs[number], NodeSpec::Host(None))
+            {
+                let node = number as NodeIndex;
+                let adapter = self.adapter(*spec, node, &view, &mut stations)?;
+                let arrivals = Arrivals::ByLink(self.salts_into(node));
+                nodes.push(PlacedNode { node: Box::new(adapter), arrivals });
+            }
+        }
+        Ok(())
+    }
+
+    fn view(&self) -> Result<EthernetView, RunError> {
+        let flow_control = |spec: &NodeSpec| match spec {
+            NodeSpec::EthernetSwitch(switch) => switch.flow_control,
+            NodeSpec::Host(Some(adapter)) => adapter.flow_control,
+            _ => FlowControl::None,
+        };
+        for (spec, node) in self.specs.iter().zip(0..) {
+            let neighbours = self.graph.into.of(node).iter().map(|&link| self.graph.edges[link as usize].from);
+            let is_obeyed = neighbours.into_iter().all(|neighbour| self.graph.kind(neighbour).is_ethernet());
+            if flow_control(spec) != FlowControl::None && !is_obeyed {
+                let name = &self.names[node as usize];
+                return Err(RunError::Invariant(format!("`{name}` sends PAUSE to a node that does not obey it")));
+            }
+        }
+        let pause_by_class = self.specs.iter().any(|spec| matches!(flow_control(spec), FlowControl::Priority(_)));
+        let mut outputs = vec![Vec::new(); self.graph.kinds.len()];
+        for (flow, number) in self.flows.iter().zip(0_usize..) {
+            let [data, acks] = Stream::of(flow);
+            // Messages to the source of frames take the way that ACKs would.
+            let back = data.filter(|data| self.graph.kind(data.from) == Kind::Adapter);
+            let back = acks.or(back.map(|data| Stream { from: data.to, to: data.from, ..data }));
+            for (stream, direction) in [data, back].into_iter().zip(2 * number..) {
+                let Some(stream) = stream else { continue };
+                self.graph.walk(stream, direction, |link| {
+                    let sender = self.graph.edges[link as usize].from;
+                    if self.graph.kind(sender) == Kind::EthernetSwitch {
+                        outputs[sender as usize].push((direction as u32, link));
+                    }
+                })?;
+            }
+        }
+        Ok(EthernetView { pause_by_class, outputs })
+    }
+
+    /// The links of each port, out of the node and into it.
+    fn port_links(&self, node: NodeIndex) -> Result<Vec<(LinkId, LinkId)>, RunError> {
+        let (out, into) = (self.graph.out.of(node), self.graph.into.of(node));
+        let edges = &self.graph.edges;
+        let joins = |(&out, &into): (&LinkId, &LinkId)| edges[out as usize].to == edges[into as usize].from;
+        if out.len() != into.len() || !out.iter().zip(into).all(joins) {
+            let name = &self.names[node as usize];
+            return Err(RunError::Invariant(format!("`{name}` has a link in one direction alone")));
+        }
+        Ok(out.iter().copied().zip(into.iter().copied()).collect())
+    }
+
+    fn link_rate(&self, link: LinkId) -> Rate {
+        self.ports.links.all[link as usize].rate
+    }
+
+    fn switch(
+        &mut self,
+        spec: EthernetSwitchSpec,
+        node: NodeIndex,
+        first_point: u32,
+        view: &EthernetView,
+    ) -> Result<EthernetSwitch, RunError> {
+        let links = self.port_links(node)?;
+        let ports = links.len();
+        let memory = SharedMemory::new(ports, spec.memory).map_err(|error| RunError::Invariant(error.to_string()))?;
+        let flows = self.flows;
+        let is_generated = |number: usize| matches!(flows.get(number).transport, Transport::Frames { .. });
+        let mut forwarding: Vec<ForwardingEntry> =
+            (0..2 * flows.len()).map(|direction| ForwardingEntry::new(0, 0, is_generated(direction / 2))).collect();
+        let mut rows = vec![Vec::new(); ports];
+        for &(direction, link) in &view.outputs[node as usize] {
+            let (output, number) = (self.graph.outputs[link as usize] as usize, direction as usize / 2);
+            let entry = ForwardingEntry::new(output as u8, rows[output].len() as u32, is_generated(number));
+            forwarding[direction as usize] = entry;
+            let has_row = direction % 2 == 0 || flows.get(number).transport.least_bytes().1.is_some();
+            rows[output].extend(has_row.then_some(direction));
+        }
+        if rows.iter().any(|rows| rows.len() > ForwardingEntry::ROWS as usize) {
+            return Err(RunError::Invariant(format!("{} flows, more than a switch has rows for", flows.len())));
+        }
+        // Control frames are forwarded like the flows that they are about.
+        forwarding.extend_from_within(..);
+        if spec.congestion.is_some() {
+            self.check_ways_back(node, &view.outputs[node as usize])?;
+        }
+        let sampled = self.probes.queues && self.probes.interval.is_some();
+        let by_class = view.pause_by_class || spec.strict_priority;
+        Ok(EthernetSwitch::new(EthernetSwitchParts {
+            ports: self.switch_ports(&spec, node, &links, rows, by_class, first_point, view)?,
+            memory,
+            by_class,
+            forwarding,
+            rows: self.rows(),
+            forwarding_delay: spec.forwarding_delay,
+            low_watermark: match spec.flow_control {
+                FlowControl::None => 0,
+                FlowControl::Pause(config) | FlowControl::Priority(config) => config.low.0,
+            },
+            checkpoints: Checkpoints::new(Some(self.measured.from), self.probes.interval.filter(|_| sampled)),
+        }))
+    }
+
+    fn switch_ports(
+        &mut self,
+        spec: &EthernetSwitchSpec,
+        node: NodeIndex,
+        links: &[(LinkId, LinkId)],
+        rows: Vec<Vec<u32>>,
+        by_class: bool,
+        first_point: u32,
+        view: &EthernetView,
+    ) -> Result<Vec<SwitchPort>, RunError> {
+        let sampled = self.probes.queues && self.probes.interval.is_some();
+        let classes = if by_class { SharedMemory::CLASSES } else { 1 };
+        let discipline = match spec.arbiter {
+            Arbiter::Fifo => "fifo",
+            Arbiter::RoundRobin => "round_robin",
+        };
+        let mut ports = Vec::with_capacity(links.len());
+        for ((number, &(out, incoming)), rows) in links.iter().enumerate().zip(rows) {
+            let name = self.ports.links.name(out).to_owned();
+            let rate = self.link_rate(out);
+            let rng = stream(self.seed, &format!("switch/{}/port/{number}", &self.names[node as usize]));
+            let MadeLink { link, queue, service } = self.ports.link(out, self.ways.behind(out))?;
+            let (mut books, managed) = match queue {
+                Some(queue) => {
+                    let ManagedParts { disciplines, is_fifo, books } = queue.managed();
+                    if disciplines.len() != classes {
+                        return Err(RunError::Invariant(format!("`{name}`: {classes} classes have a queue each")));
+                    }
+                    let managed = ManagedQueues::new(disciplines, is_fifo, links.len(), spec.strict_priority);
+                    (books, Some(Box::new(managed)))
+                }
+                None => (Books::new(discipline.to_owned(), QueueBook::new(self.measured), rng), None),
+            };
+            books.book = QueueBook::with_rows(self.measured, rows);
+            books.series = sampled.then(QueueSeries::default);
+            let point = CongestionPointId(first_point + number as u32);
+            ports.push(SwitchPort::new(SwitchPortParts {
+                out,
+                link,
+                incoming,
+                line: rate,
+                service: ServiceRate::new(rate, service),
+                orders: PauseOrders::new(spec.flow_control, rate),
+                obeyed: PauseObeyed::new(view.pause_by_class, rate, spec.reaction),
+                managed,
+                queues: OutputQueues::new(spec.arbiter, links.len(), classes, spec.strict_priority),
+                point: spec.congestion.as_ref().map(|it| (it.congestion_point(point, rate), it.sampler())),
+                books,
+                name,
+            }));
+        }
+        Ok(ports)
+    }
+
+    /// A message to a source leaves by the port on which its data frame arrived.
+    fn check_ways_back(&self, node: NodeIndex, outputs: &[(u32, LinkId)]) -> Result<(), RunError> {
+        let name = |direction: u32| self.flows.get(direction as usize / 2).name;
+        let is_without = |of: u32| move |&&(direction, _): &&(u32, LinkId)| direction % 2 == of;
+        let forward: Vec<u32> = outputs.iter().filter(is_without(0)).map(|&(direction, _)| direction / 2).collect();
+        let backward: Vec<u32> = outputs.iter().filter(is_without(1)).map(|&(direction, _)| direction / 2).collect();
+        if let Some(flow) = forward.iter().zip(&backward).find(|(one, other)| one != other).map(|(flow, _)| *flow) {
+            return Err(RunError::Invariant(format!("`{}` returns by a different path", name(2 * flow))));
+        }
+        if forward.len() != backward.len() {
+            let node = &self.names[node as usize];
+            return Err(RunError::Invariant(format!("a flow crosses `{node}` in one direction alone")));
+        }
+        Ok(())
+    }
+
+    fn adapter(
+        &mut self,
+        spec: AdapterSpec,
+        node: NodeIndex,
+        view: &EthernetView,
+        stations: &mut Stations<'_>,
+    ) -> Result<Adapter, RunError> {
+        let name = self.names[node as usize].to_owned();
+        let links = self.port_links(node)?;
+        let &[(out, incoming)] = &links[..] else {
+            return Err(RunError::Invariant(format!("`{name}` has an adapter and {} links", links.len())));
+        };
+        let MadeLink { link, queue, .. } = self.ports.link(out, self.ways.behind(out))?;
+        if queue.is_some() {
+            return Err(RunError::Invariant(format!("`{name}`: an adapter has queues of its own")));
+        }
+        let sampled = self.probes.flows && self.probes.interval.is_some();
+        let mut parts = AdapterParts {
+            name,
+            pause_by_class: view.pause_by_class,
+            uplink: link,
+            out_link: out,
+            out_rate: self.link_rate(out),
+            in_rate: self.link_rate(incoming),
+            rows: self.rows(),
+            sources: Vec::new(),
+            generators: Vec::new(),
+            destinations: Vec::new(),
+            attached: AttachedParts::default(),
+            checkpoints: Checkpoints::new(Some(self.measured.from), self.probes.interval.filter(|_| sampled)),
+            spec,
+        };
+        stations.add_flows(&mut parts, node, self.seed, sampled)?;
+        Ok(Adapter::new(parts))
+    }
+}

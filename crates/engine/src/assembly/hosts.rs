@@ -1,0 +1,353 @@
+//! Which endpoints are on which host, which links are the host's own, and which hosts run together.
+//!
+//! A link without a queue by which alone packets come to a host, its *downlink*, or leave it, its *uplink*, is part of
+//! the host. Hosts that the same nodes feed are a group.
+
+use std::collections::BTreeMap;
+
+use forebay_qdisc::Span;
+
+use crate::assembly::graph::{Graph, Kind, Stream};
+use crate::driver::node::NodeId;
+use crate::error::RunError;
+use crate::host::endpoints::{EndpointId, Numbers};
+use crate::host::hosts::NONE;
+use crate::spec::flows::Flows;
+use crate::spec::links::LinkParameters;
+use crate::spec::{LinkId, NodeIndex};
+
+/// A host, or one of several parts of a host that have an uplink each.
+#[derive(Clone, Debug)]
+pub(crate) struct HostPlan {
+    pub node: NodeIndex,
+    pub downlink: Option<LinkId>,
+    pub uplink: Option<LinkId>,
+    pub endpoints: Vec<EndpointId>,
+    /// The number of its first endpoint among the inputs of what its node sends on; [`NONE`] if it does not send there.
+    pub first_input: u32,
+    /// By how much it is ahead of the packets that enter its downlink.
+    pub distance: Span,
+}
+
+/// One of something, or several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Count {
+    None,
+    One(LinkId),
+    Several,
+}
+
+impl Count {
+    fn add(&mut self, link: LinkId) {
+        *self = match *self {
+            Self::None => Self::One(link),
+            Self::One(known) if known == link => return,
+            _ => Self::Several,
+        }
+    }
+}
+
+/// The feeder of an endpoint: a node of the driver, or another endpoint whose link leads here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Feeder {
+    Node(NodeId),
+    Endpoint(EndpointId),
+}
+
+/// A node that feeds hosts: one that has its number already, or a group of hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum GroupFeeder {
+    Node(NodeId),
+    Group(u32),
+}
+
+/// What the paths of the flows say about hosts.
+struct Use<'a> {
+    graph: &'a Graph,
+    links: &'a [LinkParameters],
+    /// The links by which packets come to each node that are for it, and by which each endpoint sends.
+    last: Vec<Count>,
+    first: Vec<Count>,
+}
+
+impl<'a> Use<'a> {
+    fn new(graph: &'a Graph, links: &'a [LinkParameters], flows: &Flows, numbers: &Numbers) -> Result<Self, RunError> {
+        let mut last = vec![Count::None; graph.kinds.len()];
+        let mut first = vec![Count::None; numbers.flow_of.len()];
+        each_stream(flows, numbers, |stream, direction, (from, _)| {
+            if graph.spreads() {
+                let of_all = |node| {
+                    graph.forwarding.number(stream.to).map_or(&[][..], |to| graph.forwarding.next_hops(node, to))
+                };
+                of_all(stream.from).iter().for_each(|&link| first[from as usize].add(link));
+                graph.into.of(stream.to).iter().for_each(|&link| last[stream.to as usize].add(link));
+                return graph.walk(stream, direction, |_| {});
+            }
+            let mut ends = None;
+            graph.walk(stream, direction, |link| ends = Some((ends.map_or(link, |(first, _)| first), link)))?;
+            if let Some((first_link, last_link)) = ends {
+                first[from as usize].add(first_link);
+                last[stream.to as usize].add(last_link);
+            }
+            Ok(())
+        })?;
+        Ok(Self { graph, links, last, first })
+    }
+
+    /// Whether nothing but its sender's endpoints decides when a packet enters a link.
+    fn is_plain(&self, link: LinkId) -> bool {
+        let sender = self.graph.kind(self.graph.edges[link as usize].from);
+        !self.links[link as usize].has_queue && !sender.is_ethernet()
+    }
+
+    fn downlink(&self, node: NodeIndex) -> Option<LinkId> {
+        match self.last[node as usize] {
+            Count::One(link) if self.graph.kind(node) == Kind::Host && self.is_plain(link) => Some(link),
+            _ => None,
+        }
+    }
+
+    /// The link on which an endpoint sends, if it could be an uplink.
+    fn plain_first(&self, endpoint: EndpointId) -> Option<LinkId> {
+        match self.first[endpoint as usize] {
+            Count::One(link) => {
+                let sender = self.graph.edges[link as usize].from;
+                // The link of a host to its neighbour is the downlink of the neighbour.
+                let is_downlink = self.downlink(self.graph.edges[link as usize].to) == Some(link);
+                (self.graph.kind(sender) == Kind::Host && self.is_plain(link) && !is_downlink).then_some(link)
+            }
+            _ => None,
+        }
+    }
+
+    /// The hosts at a node with these endpoints.
+    fn hosts(&self, node: NodeIndex, endpoints: &[EndpointId], delay: &impl Fn(LinkId) -> Span) -> Vec<HostPlan> {
+        let downlink = self.downlink(node);
+        let distance = downlink.map_or(Span::ZERO, delay);
+        let sends = |endpoint: &&EndpointId| self.first[**endpoint as usize] != Count::None;
+        let plan = |uplink: Option<LinkId>, endpoints: Vec<EndpointId>| {
+            let first_input =
+                if uplink.is_none() && endpoints.iter().any(|endpoint| sends(&endpoint)) { 0 } else { NONE };
+            HostPlan { node, downlink, uplink, endpoints, first_input, distance }
+        };
+        if downlink.is_some() {
+            let mut firsts = endpoints.iter().filter(sends);
+            let uplink = firsts.next().and_then(|&endpoint| self.plain_first(endpoint));
+            let is_for_all = uplink.is_some() && firsts.all(|&endpoint| self.plain_first(endpoint) == uplink);
+            return vec![plan(uplink.filter(|_| is_for_all), endpoints.to_vec())];
+        }
+        // Endpoints that share their way out share the host's order of packets.
+        let mut by_first: BTreeMap<Option<LinkId>, Vec<EndpointId>> = BTreeMap::new();
+        let mut plans = Vec::new();
+        for &endpoint in endpoints {
+            match self.first[endpoint as usize] {
+                Count::None => plans.push(plan(None, vec![endpoint])),
+                Count::One(link) => by_first.entry(Some(link)).or_default().push(endpoint),
+                Count::Several => by_first.entry(None).or_default().push(endpoint),
+            }
+        }
+        let of_first = |endpoints: Vec<EndpointId>| plan(self.plain_first(endpoints[0]), endpoints);
+        plans.extend(by_first.into_values().map(of_first));
+        plans
+    }
+}
+
+/// Calls `visit` for the packets of each flow in each direction that has any, with its number and the endpoints at which
+/// they begin and end. Frames have no endpoints.
+pub(crate) fn each_stream(
+    flows: &Flows,
+    numbers: &Numbers,
+    mut visit: impl FnMut(Stream, usize, (EndpointId, EndpointId)) -> Result<(), RunError>,
+) -> Result<(), RunError> {
+    for ((flow, &(source, destination)), number) in flows.iter().zip(&numbers.ends).zip(0_usize..) {
+        if source == EndpointId::MAX {
+            continue;
+        }
+        let [data, acks] = Stream::of(flow);
+        if let Some(data) = data {
+            visit(data, 2 * number, (source, destination))?;
+        }
+        if let Some(acks) = acks {
+            visit(acks, 2 * number + 1, (destination, source))?;
+        }
+    }
+    Ok(())
+}
+
+/// All hosts but those with adapters.
+pub(crate) struct Hosts {
+    pub plans: Vec<HostPlan>,
+    /// Whether each link is the downlink or the uplink of one of them.
+    pub is_private: Vec<bool>,
+    /// The host of each endpoint; [`NONE`] for one behind an adapter.
+    pub host_of: Vec<u32>,
+}
+
+impl Hosts {
+    /// `delay` is the least time that a packet spends on a link.
+    ///
+    /// # Errors
+    /// If there is no path for a flow.
+    pub fn new(
+        graph: &Graph,
+        links: &[LinkParameters],
+        flows: &Flows,
+        numbers: &Numbers,
+        delay: impl Fn(LinkId) -> Span,
+    ) -> Result<Self, RunError> {
+        let of_flows = Use::new(graph, links, flows, numbers)?;
+        let mut endpoints_at: BTreeMap<NodeIndex, Vec<EndpointId>> = BTreeMap::new();
+        for endpoint in 0..numbers.flow_of.len() as EndpointId {
+            let node = numbers.node(endpoint, flows);
+            if !graph.kind(node).is_ethernet() {
+                endpoints_at.entry(node).or_default().push(endpoint);
+            }
+        }
+        let hosts = endpoints_at.iter().flat_map(|(&node, endpoints)| of_flows.hosts(node, endpoints, &delay));
+        let mut plans: Vec<HostPlan> = hosts.collect();
+        plans.sort_by_key(|plan| plan.endpoints[0]);
+        // The endpoints of a node are numbered behind its links.
+        let mut next_input: BTreeMap<NodeIndex, u32> = BTreeMap::new();
+        for plan in plans.iter_mut().filter(|plan| plan.first_input != NONE) {
+            let next = next_input.entry(plan.node).or_insert_with(|| graph.links_before_endpoints(plan.node));
+            plan.first_input = *next;
+            *next += plan.endpoints.len() as u32;
+        }
+        let (mut is_private, mut host_of) = (vec![false; links.len()], vec![NONE; numbers.flow_of.len()]);
+        for (plan, host) in plans.iter().zip(0..) {
+            plan.downlink.iter().chain(&plan.uplink).for_each(|&link| is_private[link as usize] = true);
+            plan.endpoints.iter().for_each(|&endpoint| host_of[endpoint as usize] = host);
+        }
+        Ok(Self { plans, is_private, host_of })
+    }
+
+    /// Puts hosts together that the same nodes feed. `node_of` is the node of the driver that sends on a link, if the
+    /// link is no host's own.
+    ///
+    /// # Errors
+    /// If there is no path for a flow.
+    pub fn group(
+        self,
+        graph: &Graph,
+        flows: &Flows,
+        numbers: &Numbers,
+        node_of: impl Fn(LinkId) -> Option<NodeId>,
+    ) -> Result<HostGroups, RunError> {
+        let Self { plans, host_of, .. } = self;
+        // Packets for a host without a downlink all arrive at one group.
+        let (mut receivers, mut receiver_of): (Vec<Vec<u32>>, Vec<u32>) = (Vec::new(), vec![NONE; plans.len()]);
+        let mut of_node: BTreeMap<NodeIndex, u32> = BTreeMap::new();
+        let mut feeders: Vec<(u32, Feeder)> = Vec::new();
+        each_stream(flows, numbers, |stream, direction, (from, to)| {
+            let host = host_of[to as usize];
+            if host == NONE {
+                return Ok(());
+            }
+            let plan = &plans[host as usize];
+            if receiver_of[host as usize] == NONE {
+                let mut new = || {
+                    receivers.push(Vec::new());
+                    receivers.len() as u32 - 1
+                };
+                let receiver =
+                    if plan.downlink.is_some() { new() } else { *of_node.entry(plan.node).or_insert_with(new) };
+                receivers[receiver as usize].push(host);
+                receiver_of[host as usize] = receiver;
+            }
+            let receiver = receiver_of[host as usize];
+            if graph.spreads() {
+                // Any link to the node in front of the downlink may be on the path.
+                let front = plan.downlink.map_or(plan.node, |downlink| graph.edges[downlink as usize].from);
+                let nodes = graph.into.of(front).iter().filter_map(|&link| node_of(link));
+                feeders.extend(nodes.map(|node| (receiver, Feeder::Node(node))));
+            }
+            let mut last = Feeder::Endpoint(from);
+            graph.walk(stream, direction, |link| last = node_of(link).map_or(last, Feeder::Node))?;
+            feeders.push((receiver, last));
+            Ok(())
+        })?;
+        feeders.sort_unstable();
+        feeders.dedup();
+        let mut grouped = Grouped { groups: Vec::new(), of: vec![None; plans.len()], by_feeders: BTreeMap::new() };
+        // Those who receive nothing have no feeders.
+        for host in (0..plans.len() as u32).filter(|&host| receiver_of[host as usize] == NONE) {
+            grouped.put(&[host], (NONE, Vec::new()));
+        }
+        let domain = |receiver: &[u32]| {
+            let plan = &plans[receiver[0] as usize];
+            plan.downlink.map_or(plan.node, |downlink| graph.edges[downlink as usize].from)
+        };
+        // Hosts that other hosts feed without a node between them wait until those are in groups.
+        let mut waiting: Vec<&[(u32, Feeder)]> = feeders.chunk_by(|one, other| one.0 == other.0).collect();
+        loop {
+            let before = waiting.len();
+            waiting.retain(|of_receiver| {
+                let receiver = &receivers[of_receiver[0].0 as usize];
+                let known = |&(_, feeder): &(u32, Feeder)| match feeder {
+                    Feeder::Node(node) => Some(GroupFeeder::Node(node)),
+                    Feeder::Endpoint(endpoint) => {
+                        let host = host_of[endpoint as usize];
+                        grouped.of[host as usize].map(|(group, _)| GroupFeeder::Group(group))
+                    }
+                };
+                let Some(mut known) = of_receiver.iter().map(known).collect::<Option<Vec<GroupFeeder>>>() else {
+                    return true;
+                };
+                known.sort_unstable();
+                known.dedup();
+                grouped.put(receiver, (domain(receiver), known));
+                false
+            });
+            if waiting.len() == before {
+                break;
+            }
+        }
+        // Hosts that feed one another in a circle, and what they feed, are a group that feeds itself. Each of them has
+        // a downlink, so that no packet comes back without delay. A host without feeders is in another group.
+        let itself = vec![GroupFeeder::Group(grouped.groups.len() as u32)];
+        for of_receiver in waiting {
+            let receiver = &receivers[of_receiver[0].0 as usize];
+            grouped.put(receiver, (domain(receiver), itself.clone()));
+        }
+        let Grouped { groups, of, .. } = grouped;
+        let of_host: Vec<(u32, u32)> = of.into_iter().map(Option::unwrap_or_default).collect();
+        let group_of = host_of.iter().map(|&host| if host == NONE { (NONE, NONE) } else { of_host[host as usize] });
+        let group_of = group_of.collect();
+        let mut plans: Vec<Option<HostPlan>> = plans.into_iter().map(Some).collect();
+        let take = |hosts: Vec<u32>| hosts.into_iter().filter_map(|host| plans[host as usize].take()).collect();
+        let of_node = of_node.into_iter();
+        let receiving =
+            of_node.map(|(node, receiver)| (node, of_host[receivers[receiver as usize][0] as usize].0)).collect();
+        Ok(HostGroups { groups: groups.into_iter().map(take).collect(), group_of, receiving })
+    }
+}
+
+/// Hosts in groups.
+struct Grouped {
+    groups: Vec<Vec<u32>>,
+    /// The group of each host, and the place in it.
+    of: Vec<Option<(u32, u32)>>,
+    /// By the node whose inputs order the packets, and what feeds them.
+    by_feeders: BTreeMap<(NodeIndex, Vec<GroupFeeder>), usize>,
+}
+
+impl Grouped {
+    fn put(&mut self, hosts: &[u32], feeders: (NodeIndex, Vec<GroupFeeder>)) {
+        let group = *self.by_feeders.entry(feeders).or_insert_with(|| {
+            self.groups.push(Vec::new());
+            self.groups.len() - 1
+        });
+        for &host in hosts {
+            self.of[host as usize] = Some((group as u32, self.groups[group].len() as u32));
+            self.groups[group].push(host);
+        }
+    }
+}
+
+pub(crate) struct HostGroups {
+    pub groups: Vec<Vec<HostPlan>>,
+    /// The group of each endpoint's host, and the place in it; [`NONE`] for an endpoint behind an adapter.
+    pub group_of: Vec<(u32, u32)>,
+    /// The group that receives the packets for a node without a downlink.
+    pub receiving: BTreeMap<NodeIndex, u32>,
+}

@@ -1,0 +1,152 @@
+//! Links, and the queues at their sending ends.
+
+use std::sync::Arc;
+
+use forebay_qdisc::Queue;
+
+use crate::assembly::graph::Graph;
+use crate::assembly::ways::{PortPlan, Ways};
+use crate::driver::node::Node;
+use crate::driver::routes::Way;
+use crate::error::RunError;
+use crate::ethernet::managed_queues::ManagedParts;
+use crate::link::Link;
+use crate::observe::interval::{Checkpoints, MeasuredInterval};
+use crate::observe::queue_book::{Books, QueueBook};
+use crate::observe::queue_series::{QueueSeries, WatchedFlow};
+use crate::observe::trace::{TracedFlow, Tracer};
+use crate::packet::Packet;
+use crate::rng::stream;
+use crate::router::law_port::LawPort;
+use crate::router::plain_port::PlainPort;
+use crate::router::queue_port::QueuePort;
+use crate::router::shared_ports::SharedPorts;
+use crate::spec::flows::Flows;
+use crate::spec::links::{LinkExtras, LinkParameters, Links};
+use crate::spec::{LinkId, Probes, ServiceStep, Transport};
+
+/// Makes links and ports.
+pub(crate) struct Ports<'a> {
+    pub links: &'a mut Links,
+    pub graph: &'a Graph,
+    pub seed: u64,
+    pub measured: MeasuredInterval,
+    pub probes: Probes,
+    pub traced: Arc<[TracedFlow]>,
+}
+
+/// The queue of a port, with its books.
+pub(crate) struct BookedQueue {
+    queue: Queue<Packet>,
+    class_queues: Vec<Queue<Packet>>,
+    books: Books,
+}
+
+impl BookedQueue {
+    /// As a port of an Ethernet switch has it.
+    pub fn managed(self) -> ManagedParts {
+        ManagedParts::new(std::iter::once(self.queue).chain(self.class_queues).collect(), self.books)
+    }
+}
+
+/// A link on its way to its sender.
+pub(crate) struct MadeLink {
+    pub link: Link,
+    /// The queue at its sending end, if one is described.
+    pub queue: Option<BookedQueue>,
+    pub service: Vec<ServiceStep>,
+}
+
+impl Ports<'_> {
+    /// The links that are nodes of the driver, or a group of them.
+    ///
+    /// # Errors
+    /// If the file of a trace cannot be created.
+    pub fn make(&mut self, plan: PortPlan, ways: &mut Ways<'_>) -> Result<Box<dyn Node>, RunError> {
+        let (node, links) = match plan {
+            PortPlan::One(link) => {
+                let MadeLink { link, queue, .. } = self.link(link, ways.behind(link))?;
+                return Ok(match queue {
+                    Some(queue) => self.port(link, queue),
+                    None => Box::new(PlainPort::new(link)),
+                });
+            }
+            PortPlan::Sharing(node, links) => (node, links),
+        };
+        let mut ports = Vec::with_capacity(links.len());
+        for &number in &links {
+            let MadeLink { link, queue, .. } = self.link(number, ways.behind(number))?;
+            let no_queue =
+                || RunError::Invariant(format!("`{}` shares the state of no queue", self.links.name(number)));
+            let BookedQueue { queue, books, .. } = queue.ok_or_else(no_queue)?;
+            let checkpoints = self.checkpoints(&books);
+            ports.push((number, QueuePort::new(link, checkpoints, books, queue.into_discipline())));
+        }
+        let place = |link: LinkId| links.binary_search(&link).map_or(u32::MAX, |place| place as u32);
+        let (table, way) = ways.table_of(node, place);
+        Ok(Box::new(SharedPorts::new(ports, table, way)))
+    }
+
+    /// A link, whose packets go `way` from its far end.
+    ///
+    /// # Errors
+    /// If the file of a trace cannot be created.
+    pub fn link(&mut self, number: LinkId, way: Way) -> Result<MadeLink, RunError> {
+        let Self { links, graph, seed, measured, probes, traced } = self;
+        let LinkParameters { edge, rate, propagation, loss, .. } = links.all[number as usize];
+        let mut link = Link::new(number, rate, propagation, graph.inputs[number as usize], way);
+        if loss > 0.0 {
+            link.set_loss(loss, stream(*seed, &format!("link/{}/loss", links.name(number))));
+        }
+        let LinkExtras { queue, class_queues, trace, watched_flows, service } =
+            links.extras.remove(&number).unwrap_or_default();
+        let name = links.name(number);
+        if let Some(trace) = trace {
+            link.set_tracer(Tracer::open(trace, name, Arc::clone(traced))?);
+        }
+        if probes.links {
+            // Behind a queue the port takes the samples.
+            let is_alone = queue.is_none() || graph.kind(edge.from).is_ethernet();
+            link.sample_utilization(is_alone.then(|| Checkpoints::new(None, probes.interval)));
+        }
+        let queue = queue.map(|(discipline, queue)| {
+            let rng = stream(*seed, &format!("link/{name}"));
+            let mut books = Books::new(discipline, QueueBook::new(*measured), rng);
+            books.series = probes.queues.then(QueueSeries::default);
+            books.watched = watched_flows.into_iter().map(WatchedFlow::new).collect();
+            BookedQueue { queue, class_queues, books }
+        });
+        Ok(MadeLink { link, queue, service })
+    }
+
+    /// The port with `queue` at the sending end of `link`.
+    fn port(&self, link: Link, queue: BookedQueue) -> Box<dyn Node> {
+        let BookedQueue { queue, books, .. } = queue;
+        let checkpoints = self.checkpoints(&books);
+        match queue {
+            Queue::Law(law) => Box::new(LawPort::new(link, checkpoints, books, law)),
+            Queue::Discipline(discipline) => Box::new(QueuePort::new(link, checkpoints, books, discipline)),
+        }
+    }
+
+    /// At the end of warm-up, a port needs only its queue length. It decides about departures ahead of their time, and
+    /// so keeps its counts by the measured interval itself.
+    fn checkpoints(&self, books: &Books) -> Checkpoints {
+        let sampled = self.probes.links || self.probes.queues || !books.watched.is_empty();
+        Checkpoints::new(Some(self.measured.from), self.probes.interval.filter(|_| sampled))
+    }
+}
+
+/// The data of each flow for a trace, also of `control` frames.
+pub(crate) fn traced_flows(flows: &Flows, control: usize) -> Arc<[TracedFlow]> {
+    let traced_flow = |transport: &Transport| match transport {
+        Transport::Tcp { config, .. } => TracedFlow {
+            is_tcp: true,
+            header_bytes: config.header_bytes() as u16,
+            bare_len_bytes: config.ack_bytes() as u16,
+        },
+        Transport::Udp { .. } | Transport::Cells { .. } | Transport::Frames { .. } => TracedFlow::default(),
+    };
+    let control = std::iter::repeat_n(TracedFlow::default(), control);
+    flows.iter().map(|flow| traced_flow(flow.transport)).chain(control).collect()
+}

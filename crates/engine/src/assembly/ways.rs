@@ -1,0 +1,189 @@
+//! Where packets go from each link: the numbers of the driver's nodes, and its tables.
+
+use std::collections::BTreeMap;
+
+use crate::assembly::graph::{Graph, Kind};
+use crate::assembly::hosts::HostGroups;
+use crate::driver::node::NodeId;
+use crate::driver::routes::{ForwardingTable, Way};
+use crate::host::hosts::NONE;
+use crate::spec::links::LinkParameters;
+use crate::spec::{LinkId, NodeIndex};
+
+/// The ports of a node of the driver: one, or those of a router that share state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PortPlan {
+    One(LinkId),
+    Sharing(NodeIndex, Vec<LinkId>),
+}
+
+/// Which node of the driver does what. Ports come first, in the order of their links, then crossbars, Ethernet switches
+/// and adapters, and last groups of hosts.
+pub(crate) struct DriverNodes {
+    pub ports: Vec<PortPlan>,
+    /// By link: the node that sends on it; [`NONE`] for a host's own.
+    senders: Vec<NodeId>,
+    /// By node: its fabric, switch or adapter; else [`NONE`].
+    of_nodes: Vec<NodeId>,
+    /// By link: the group of the host whose downlink it is; else [`NONE`].
+    groups: Vec<u32>,
+    pub first_switch: NodeId,
+    pub first_group: NodeId,
+}
+
+impl DriverNodes {
+    pub fn new(graph: &Graph, links: &[LinkParameters], is_private: &[bool]) -> Self {
+        let (mut ports, mut sharing) = (Vec::new(), BTreeMap::new());
+        let mut senders = vec![NONE; links.len()];
+        for (link, number) in links.iter().zip(0..) {
+            let from = link.edge.from;
+            if is_private[number as usize] || graph.kind(from).is_ethernet() {
+                continue;
+            }
+            let place = if link.shares_state {
+                let place = *sharing.entry(from).or_insert_with(|| {
+                    ports.push(PortPlan::Sharing(from, Vec::new()));
+                    ports.len() - 1
+                });
+                if let PortPlan::Sharing(_, links) = &mut ports[place] {
+                    links.push(number);
+                }
+                place
+            } else {
+                ports.push(PortPlan::One(number));
+                ports.len() - 1
+            };
+            senders[number as usize] = place as NodeId;
+        }
+        let mut of_nodes = vec![NONE; graph.kinds.len()];
+        let mut next = ports.len() as NodeId;
+        let mut number = |kind: Kind| {
+            let first = next;
+            for (of, of_node) in graph.kinds.iter().zip(&mut of_nodes) {
+                if *of == kind {
+                    (*of_node, next) = (next, next + 1);
+                }
+            }
+            first
+        };
+        number(Kind::Crossbar);
+        let first_switch = number(Kind::EthernetSwitch);
+        number(Kind::Adapter);
+        for (link, sender) in links.iter().zip(&mut senders) {
+            if graph.kind(link.edge.from).is_ethernet() {
+                *sender = of_nodes[link.edge.from as usize];
+            }
+        }
+        Self { ports, senders, of_nodes, groups: vec![NONE; links.len()], first_switch, first_group: next }
+    }
+
+    /// Notes the groups of the hosts.
+    pub fn set_groups(&mut self, groups: &HostGroups) {
+        for (group, number) in groups.groups.iter().zip(0..) {
+            for downlink in group.iter().filter_map(|plan| plan.downlink) {
+                self.groups[downlink as usize] = number;
+            }
+        }
+    }
+
+    /// The node that sends on a link; `None` for a host's own.
+    pub fn of_link(&self, link: LinkId) -> Option<NodeId> {
+        Some(self.senders[link as usize]).filter(|&node| node != NONE)
+    }
+
+    /// The fabric, the switch or the adapter of a node.
+    pub fn of_node(&self, node: NodeIndex) -> NodeId {
+        self.of_nodes[node as usize]
+    }
+
+    /// The group of the host whose downlink a link is.
+    pub fn group_behind(&self, link: LinkId) -> Option<u32> {
+        Some(self.groups[link as usize]).filter(|&group| group != NONE)
+    }
+
+    /// What feeds those behind a link last.
+    pub fn feeder(&self, graph: &Graph, link: LinkId) -> Option<NodeId> {
+        let from = graph.edges[link as usize].from;
+        let fabric = || Some(self.of_node(from)).filter(|_| graph.kind(from) == Kind::Crossbar);
+        self.of_link(link).or_else(fabric)
+    }
+}
+
+/// Makes the tables of the driver.
+pub(crate) struct Ways<'a> {
+    pub graph: &'a Graph,
+    pub nodes: &'a DriverNodes,
+    pub receiving: &'a BTreeMap<NodeIndex, u32>,
+    pub table: ForwardingTable,
+    /// Into each node, and out of it for what begins there.
+    into: BTreeMap<NodeIndex, Way>,
+    out_of: BTreeMap<NodeIndex, Way>,
+}
+
+impl<'a> Ways<'a> {
+    pub fn new(graph: &'a Graph, nodes: &'a DriverNodes, receiving: &'a BTreeMap<NodeIndex, u32>) -> Self {
+        let (table, into, out_of) = (ForwardingTable::default(), BTreeMap::new(), BTreeMap::new());
+        Self { graph, nodes, receiving, table, into, out_of }
+    }
+
+    /// The node of the driver that a packet comes to which is sent on a link.
+    fn sender(&self, link: LinkId) -> NodeId {
+        let group = || self.nodes.group_behind(link).map(|group| self.nodes.first_group + group);
+        self.nodes.of_link(link).or_else(group).unwrap_or(NONE)
+    }
+
+    /// Where a packet goes that a link has brought to its far end.
+    pub fn behind(&mut self, link: LinkId) -> Way {
+        let node = self.graph.edges[link as usize].to;
+        if let Some(&way) = self.into.get(&node) {
+            return way;
+        }
+        let way = match self.graph.kind(node) {
+            Kind::Router => self.out_of(node),
+            Kind::Host => {
+                let group = self.receiving.get(&node).map_or(NONE, |&group| self.nodes.first_group + group);
+                self.table.add(group)
+            }
+            Kind::Adapter | Kind::Crossbar | Kind::EthernetSwitch => self.table.add(self.nodes.of_node(node)),
+        };
+        self.into.insert(node, way);
+        way
+    }
+
+    /// Where a packet goes that a node sends, or passes on at once.
+    pub fn out_of(&mut self, node: NodeIndex) -> Way {
+        if let Some(&way) = self.out_of.get(&node) {
+            return way;
+        }
+        let way = match (self.graph.kind(node), self.graph.forwarding.only(node)) {
+            (Kind::Crossbar, _) => self.table.add(self.nodes.of_node(node)),
+            (_, Some(link)) => self.table.add(self.sender(link)),
+            (_, None) => {
+                let mut table = std::mem::take(&mut self.table);
+                let way = self.add_table(&mut table, node, |link| self.sender(link));
+                self.table = table;
+                way
+            }
+        };
+        self.out_of.insert(node, way);
+        way
+    }
+
+    /// The way from a crossbar to the queue of a link.
+    pub fn to(&mut self, link: LinkId) -> Way {
+        self.table.add(self.sender(link))
+    }
+
+    /// A table of its own for a node: what `entry` makes of the next link.
+    pub fn table_of(&self, node: NodeIndex, entry: impl Fn(LinkId) -> u32) -> (ForwardingTable, Way) {
+        let mut table = ForwardingTable::default();
+        let way = self.add_table(&mut table, node, entry);
+        (table, way)
+    }
+
+    fn add_table(&self, table: &mut ForwardingTable, node: NodeIndex, entry: impl Fn(LinkId) -> u32) -> Way {
+        let forwarding = &self.graph.forwarding;
+        let hops = (0..forwarding.destinations()).map(|destination| forwarding.next_hops(node, destination));
+        table.add_by_destination(hops, entry, self.graph.policy(node))
+    }
+}

@@ -1,0 +1,31 @@
+//! A single path for all flows.
+//!
+//! # What it does
+//! Every packet takes the first of the equal paths. The others stay empty. Both directions of a link's ends agree on
+//! the path: it is the one whose links come first in the scenario.
+//!
+//! # When to use it
+//! Use it where a network has one path between two hosts, or where spreading would hide what one queue does. A run
+//! warns about equal paths that stay empty.
+//!
+//! # Example
+//! ```toml
+//! paths = "single"
+//! ```
+//!
+//! # Parameters
+//! See [`SingleConfig`].
+
+use alloc::sync::Arc;
+
+use crate::paths::PathPolicy;
+
+/// The single path has no parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(deny_unknown_fields))]
+pub struct SingleConfig {}
+
+pub(crate) fn build(_config: &SingleConfig, _salt: u32) -> Option<Arc<dyn PathPolicy>> {
+    None
+}
