@@ -37,11 +37,12 @@ use crate::driver::inbox::Arrivals;
 use crate::driver::node::{Node, PlacedNode};
 use crate::driver::routes::{Destinations, Routes, Way};
 use crate::driver::ties::{Salts, salt_of_link};
-use crate::driver::windows::{DriverPlan, Windows};
+use crate::driver::windows::{Arrangement, Windows};
 use crate::error::RunError;
 use crate::ethernet::control::ControlRows;
 use crate::host::endpoints::{EndpointId, Endpoints, Numbers};
 use crate::host::hosts::{HostParts, NONE, hosts};
+use crate::host::outbox::NodePorts;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::queue_book::{Books, QueueBook};
 use crate::observe::queue_series::QueueSeries;
@@ -81,7 +82,6 @@ impl Description {
         let mut nodes = DriverNodes::new(&graph, &self.links.all, &hosts.is_private);
         let groups = hosts.group(&graph, &self.flows, &numbers, |link| nodes.feeder(&graph, link))?;
         nodes.set_groups(&groups);
-        let count = nodes.first_group as usize + groups.groups.len();
         let finder = ChannelFinder {
             graph: &graph,
             nodes: &nodes,
@@ -89,18 +89,19 @@ impl Description {
             of_links: &of_links,
             channels: BTreeMap::new(),
         };
+        let count = nodes.of_group(groups.groups.len() as u32) as usize;
         let (channels, loads) = finder.find(&self.flows, &numbers, count)?;
+        let arrangement = Arrangement::new(&loads, &channels, nodes.ethernet())?;
         // Planning takes as much memory as endpoints do: all of it is free again before there are any.
-        drop(of_links);
+        drop((of_links, channels, loads));
         let packet_time = self.packet_time();
         let generated = channels::generated(&self.flows);
-        let together = nodes.first_switch..nodes.first_group;
         let tables = SideTables::new(self.flows.len() as u32..2 * self.flows.len() as u32);
         let HostGroups { groups, group_of, receiving } = groups;
-        let maker = Maker::new(self, &graph, &nodes, &receiving);
-        let (nodes, routes) = maker.make(groups, &group_of, numbers)?;
-        let plan = DriverPlan { nodes, channels, loads, together, routes, tables };
-        Ok(Windows::new(plan, packet_time, measured)?.with_generated(generated))
+        let ways = Ways::new(&graph, &nodes, &receiving, &arrangement.places);
+        let (nodes, routes) = Maker::new(self, &graph, &nodes, ways).make(groups, &group_of, numbers)?;
+        let windows = Windows::new(arrangement, nodes, routes, tables, packet_time, measured);
+        Ok(windows.with_generated(generated))
     }
 
     /// The time of a packet on the fastest link.
@@ -128,12 +129,7 @@ struct Maker<'a> {
 }
 
 impl<'a> Maker<'a> {
-    fn new(
-        network: &'a mut Description,
-        graph: &'a Graph,
-        nodes: &'a DriverNodes,
-        receiving: &'a BTreeMap<NodeIndex, u32>,
-    ) -> Self {
+    fn new(network: &'a mut Description, graph: &'a Graph, nodes: &'a DriverNodes, ways: Ways<'a>) -> Self {
         let Description { seed, measured, probes, device_queue_limit, .. } = *network;
         let Description { nodes: specs, node_names, links, flows, .. } = network;
         let control = flows.len() + links.all.len().div_ceil(2);
@@ -149,7 +145,7 @@ impl<'a> Maker<'a> {
             graph,
             nodes,
             ports: Ports { links, graph, seed, measured, probes, traced },
-            ways: Ways::new(graph, nodes, receiving),
+            ways,
             salts: BTreeMap::new(),
         }
     }
@@ -161,7 +157,7 @@ impl<'a> Maker<'a> {
         numbers: Numbers,
     ) -> Result<(Vec<PlacedNode>, Routes), RunError> {
         let endpoints = self.endpoints(numbers);
-        let mut nodes = Vec::with_capacity(self.nodes.first_group as usize + groups.len());
+        let mut nodes = Vec::with_capacity(self.nodes.of_group(groups.len() as u32) as usize);
         let at_ports = self.endpoints_at_ports(&groups, &endpoints);
         for plan in &self.nodes.ports {
             let sender = match plan {
@@ -196,8 +192,8 @@ impl<'a> Maker<'a> {
             });
             nodes.push(PlacedNode { node: self.hosts(group, number, &placement, &endpoints)?, arrivals });
         }
-        let routes = self.routes();
-        Ok((nodes, routes))
+        let destinations = self.destinations();
+        Ok((nodes, Routes::new(destinations, self.ways.table)))
     }
 
     /// The builder of the ends of all flows.
@@ -239,7 +235,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Where the packets of each (flow, direction) end, also of control frames.
-    fn routes(self) -> Routes {
+    fn destinations(&self) -> Destinations {
         let (mut numbers, mut entropies) = self.graph.destinations(self.flows);
         if self.graph.kinds.iter().any(|kind| kind.is_ethernet()) {
             let rows = ControlRows { flows: self.flows.len() as u32 };
@@ -247,7 +243,7 @@ impl<'a> Maker<'a> {
             entropies.extend_from_within(..);
             numbers.resize(rows.directions(self.ports.links.all.len()), 0);
         }
-        Routes::new(Destinations::new(numbers, entropies), self.ways.table)
+        Destinations::new(numbers, entropies)
     }
 
     /// The hosts of a group, with their endpoints and links.
@@ -270,7 +266,10 @@ impl<'a> Maker<'a> {
             let out_of = |ways: &mut Ways<'_>| ways.out_of(plan.node);
             Ok(HostParts {
                 downlink,
-                ports: (if plan.first_input == NONE { Way::default() } else { out_of(ways) }, plan.first_input),
+                ports: NodePorts {
+                    way: if plan.first_input == NONE { Way::default() } else { out_of(ways) },
+                    first_input: plan.first_input,
+                },
                 uplink,
                 path: endpoints.send_path(&plan.endpoints, plan.uplink.map(|uplink| ports.links.name(uplink))),
                 salts: plan.endpoints.iter().map(|&endpoint| endpoints.salt(endpoint)).collect(),

@@ -20,19 +20,20 @@ pub(crate) struct Link {
     propagation: Span,
     /// The last length sent and its transmission time: most packets of a direction are equally long.
     memo_span: Span,
-    memo_len_bytes: u16,
-    /// Whether it loses, traces or samples.
-    observed: bool,
+    /// From the lowest bit: that length (16 bits), whether it loses, traces or samples (1), and packets of that length
+    /// within the measured interval that are not in the record yet (47).
+    state: u64,
     /// Its number among the inputs of the node at the far end.
     input: u32,
     /// Where packets go from there.
     pub way: Way,
-    /// Packets of the last length within the measured interval that are not in the record yet.
-    uncounted: u32,
     record: Box<LinkRecord>,
 }
 
 const _: () = assert!(size_of::<Link>() == 48);
+
+const OBSERVED: u64 = 1 << 16;
+const ONE_PACKET: u64 = 1 << 17;
 
 /// Fields that few packets touch.
 pub(crate) struct LinkRecord {
@@ -99,17 +100,7 @@ impl Link {
             busy: Span::ZERO,
             observed: None,
         };
-        Self {
-            free_at: Time::ZERO,
-            propagation,
-            memo_span: Span::ZERO,
-            memo_len_bytes: 0,
-            observed: false,
-            input,
-            way,
-            uncounted: 0,
-            record: Box::new(record),
-        }
+        Self { free_at: Time::ZERO, propagation, memo_span: Span::ZERO, state: 0, input, way, record: Box::new(record) }
     }
 
     pub fn set_loss(&mut self, probability: f64, rng: Pcg64Mcg) {
@@ -143,7 +134,7 @@ impl Link {
     /// the link loses it.
     #[inline(always)]
     pub fn pass(&mut self, packet: Packet, measured: &MeasuredInterval, tables: &SideTables) -> Option<Packet> {
-        if self.observed && !self.enter_observed(&packet.word_by_word(), measured) {
+        if self.is_observed() && !self.enter_observed(&packet.word_by_word(), measured) {
             return None;
         }
         let start = packet.time.max(self.free_at);
@@ -153,7 +144,7 @@ impl Link {
     /// Whether the link loses this packet. Asked before any queue sees it.
     #[inline]
     pub fn loses(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
-        self.observed && self.record.observed.as_mut().is_some_and(|observed| observed.loses(packet, measured))
+        self.is_observed() && self.record.observed.as_mut().is_some_and(|observed| observed.loses(packet, measured))
     }
 
     /// Sends `packet` from `start` on: returns it as it arrives at the far end.
@@ -166,21 +157,18 @@ impl Link {
         tables: &SideTables,
     ) -> Packet {
         let len_bytes = packet.len_bytes();
-        if len_bytes != u32::from(self.memo_len_bytes) {
+        if len_bytes as u16 != self.state as u16 {
             self.remember_length(len_bytes);
         }
         let end = start + self.memo_span;
         self.free_at = end;
         let packet = packet.arriving(end + self.propagation, self.input);
         if end <= measured.to && start >= measured.from {
-            self.uncounted += 1;
-            if self.uncounted == u32::MAX {
-                self.count();
-            }
+            self.state += ONE_PACKET;
         } else {
             self.record.count_at_the_edge(len_bytes, start, end, measured);
         }
-        if self.observed
+        if self.is_observed()
             && let Some(observed) = &mut self.record.observed
         {
             observed.sent(&packet.word_by_word(), end, self.memo_span, measured, tables);
@@ -195,8 +183,17 @@ impl Link {
         }
     }
 
+    #[inline]
+    fn is_observed(&self) -> bool {
+        self.state & OBSERVED != 0
+    }
+
+    fn memo_len_bytes(&self) -> u32 {
+        u32::from(self.state as u16)
+    }
+
     fn observe(&mut self) -> &mut Observed {
-        self.observed = true;
+        self.state |= OBSERVED;
         self.record.observed.get_or_insert_with(|| {
             Box::new(Observed {
                 loss: None,
@@ -221,23 +218,24 @@ impl Link {
     #[inline(never)]
     fn remember_length(&mut self, len_bytes: u32) {
         self.count();
-        let before = (u32::from(self.memo_len_bytes), self.memo_span);
+        let before = (self.memo_len_bytes(), self.memo_span);
         let record = &mut self.record;
         if record.memo_before.0 != len_bytes {
             record.memo_before = (len_bytes, record.rate.transmission_time(u64::from(len_bytes)));
         }
         let (len_bytes, span) = std::mem::replace(&mut record.memo_before, before);
-        (self.memo_len_bytes, self.memo_span) = (len_bytes as u16, span);
+        (self.state, self.memo_span) = (self.state & OBSERVED | u64::from(len_bytes), span);
     }
 
-    /// Moves `uncounted` to the record.
-    #[cold]
+    /// Brings the record up to date.
     fn count(&mut self) {
-        let packets = u64::from(std::mem::take(&mut self.uncounted));
+        let packets = self.state / ONE_PACKET;
+        self.state %= ONE_PACKET;
+        let len_bytes = self.memo_len_bytes();
         let record = &mut self.record;
         record.hops += packets;
         record.packets += packets;
-        record.bytes += packets * u64::from(self.memo_len_bytes);
+        record.bytes += packets * u64::from(len_bytes);
         record.busy += self.memo_span * packets;
     }
 

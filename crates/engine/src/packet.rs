@@ -266,6 +266,18 @@ impl Packet {
         Self { time, ..*self }
     }
 
+    /// Its four words.
+    #[inline(always)]
+    pub(crate) const fn words(&self) -> [u64; 4] {
+        [self.time.picoseconds(), self.stamp, self.identity, self.header]
+    }
+
+    /// The packet of these words.
+    #[inline(always)]
+    pub(crate) const fn from_words([time, stamp, identity, header]: [u64; 4]) -> Self {
+        Self { time: Time::from_picoseconds(time), stamp, identity, header }
+    }
+
     /// The same packet, copied word by word. A processor waits if words that were just stored are loaded as a whole. A
     /// packet that is passed unchanged to code that is not inlined must stay in memory all the way.
     #[inline(always)]

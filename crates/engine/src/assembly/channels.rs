@@ -114,7 +114,7 @@ impl ChannelFinder<'_> {
     fn leave(&self, host: (u32, u32)) -> Sent {
         let HostPlan { uplink, distance, .. } = self.plan(host);
         let uplink = uplink.map_or(Span::ZERO, |link| self.of_links.delay(link));
-        Sent { by: self.nodes.first_group + host.0, delay: *distance + uplink }
+        Sent { by: self.nodes.of_group(host.0), delay: *distance + uplink }
     }
 
     /// The channels that the packets of all flows take, and those between neighbours on an Ethernet. Also the expected
@@ -162,7 +162,7 @@ impl ChannelFinder<'_> {
                         load(sent.by, PORT);
                     }
                 }
-                let end = to.map_or_else(|| self.nodes.of_node(stream.to), |(group, _)| self.nodes.first_group + group);
+                let end = to.map_or_else(|| self.nodes.of_node(stream.to), |(group, _)| self.nodes.of_group(group));
                 self.add(sent, end);
                 load(end, HOSTS);
             }
@@ -206,11 +206,11 @@ impl ChannelFinder<'_> {
                     let next = self.cross(sent, link);
                     // A downlink is part of the group of its host.
                     if let Some(group) = self.nodes.group_behind(link) {
-                        self.add(next, self.nodes.first_group + group);
+                        self.add(next, self.nodes.of_group(group));
                     }
                 }
                 if let Some(&group) = self.groups.receiving.get(&node) {
-                    self.add(sent, self.nodes.first_group + group);
+                    self.add(sent, self.nodes.of_group(group));
                 }
             }
         }

@@ -1,11 +1,12 @@
 //! Where packets go from each link: the numbers of the driver's nodes, and its tables.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::assembly::graph::{Graph, Kind};
 use crate::assembly::hosts::HostGroups;
 use crate::driver::node::NodeId;
-use crate::driver::routes::{ForwardingTable, Way};
+use crate::driver::routes::{ForwardingTable, NOWHERE, TableBuilder, Way};
 use crate::host::hosts::NONE;
 use crate::spec::links::LinkParameters;
 use crate::spec::{LinkId, NodeIndex};
@@ -27,8 +28,8 @@ pub(crate) struct DriverNodes {
     of_nodes: Vec<NodeId>,
     /// By link: the group of the host whose downlink it is; else [`NONE`].
     groups: Vec<u32>,
-    pub first_switch: NodeId,
-    pub first_group: NodeId,
+    first_switch: NodeId,
+    first_group: NodeId,
 }
 
 impl DriverNodes {
@@ -86,6 +87,16 @@ impl DriverNodes {
         }
     }
 
+    /// The nodes of Ethernets.
+    pub fn ethernet(&self) -> Range<NodeId> {
+        self.first_switch..self.first_group
+    }
+
+    /// The node of a group of hosts.
+    pub fn of_group(&self, group: u32) -> NodeId {
+        self.first_group + group
+    }
+
     /// The node that sends on a link; `None` for a host's own.
     pub fn of_link(&self, link: LinkId) -> Option<NodeId> {
         Some(self.senders[link as usize]).filter(|&node| node != NONE)
@@ -114,22 +125,33 @@ pub(crate) struct Ways<'a> {
     pub graph: &'a Graph,
     pub nodes: &'a DriverNodes,
     pub receiving: &'a BTreeMap<NodeIndex, u32>,
-    pub table: ForwardingTable,
+    /// The place of each node of the driver.
+    places: &'a [NodeId],
+    pub table: TableBuilder,
     /// Into each node, and out of it for what begins there.
     into: BTreeMap<NodeIndex, Way>,
     out_of: BTreeMap<NodeIndex, Way>,
 }
 
 impl<'a> Ways<'a> {
-    pub fn new(graph: &'a Graph, nodes: &'a DriverNodes, receiving: &'a BTreeMap<NodeIndex, u32>) -> Self {
-        let (table, into, out_of) = (ForwardingTable::default(), BTreeMap::new(), BTreeMap::new());
-        Self { graph, nodes, receiving, table, into, out_of }
+    pub fn new(
+        graph: &'a Graph,
+        nodes: &'a DriverNodes,
+        receiving: &'a BTreeMap<NodeIndex, u32>,
+        places: &'a [NodeId],
+    ) -> Self {
+        let (table, into, out_of) = (TableBuilder::default(), BTreeMap::new(), BTreeMap::new());
+        Self { graph, nodes, receiving, places, table, into, out_of }
+    }
+
+    fn place(&self, node: Option<NodeId>) -> u32 {
+        node.and_then(|node| self.places.get(node as usize)).copied().unwrap_or(NOWHERE)
     }
 
     /// The node of the driver that a packet comes to which is sent on a link.
-    fn sender(&self, link: LinkId) -> NodeId {
-        let group = || self.nodes.group_behind(link).map(|group| self.nodes.first_group + group);
-        self.nodes.of_link(link).or_else(group).unwrap_or(NONE)
+    fn sender(&self, link: LinkId) -> u32 {
+        let group = || self.nodes.group_behind(link).map(|group| self.nodes.of_group(group));
+        self.place(self.nodes.of_link(link).or_else(group))
     }
 
     /// Where a packet goes that a link has brought to its far end.
@@ -140,11 +162,10 @@ impl<'a> Ways<'a> {
         }
         let way = match self.graph.kind(node) {
             Kind::Router => self.out_of(node),
-            Kind::Host => {
-                let group = self.receiving.get(&node).map_or(NONE, |&group| self.nodes.first_group + group);
-                self.table.add(group)
+            Kind::Host => Way::to(self.place(self.receiving.get(&node).map(|&group| self.nodes.of_group(group)))),
+            Kind::Adapter | Kind::Crossbar | Kind::EthernetSwitch => {
+                Way::to(self.place(Some(self.nodes.of_node(node))))
             }
-            Kind::Adapter | Kind::Crossbar | Kind::EthernetSwitch => self.table.add(self.nodes.of_node(node)),
         };
         self.into.insert(node, way);
         way
@@ -156,8 +177,8 @@ impl<'a> Ways<'a> {
             return way;
         }
         let way = match (self.graph.kind(node), self.graph.forwarding.only(node)) {
-            (Kind::Crossbar, _) => self.table.add(self.nodes.of_node(node)),
-            (_, Some(link)) => self.table.add(self.sender(link)),
+            (Kind::Crossbar, _) => Way::to(self.place(Some(self.nodes.of_node(node)))),
+            (_, Some(link)) => self.to(link),
             (_, None) => {
                 let mut table = std::mem::take(&mut self.table);
                 let way = self.add_table(&mut table, node, |link| self.sender(link));
@@ -169,19 +190,19 @@ impl<'a> Ways<'a> {
         way
     }
 
-    /// The way from a crossbar to the queue of a link.
-    pub fn to(&mut self, link: LinkId) -> Way {
-        self.table.add(self.sender(link))
+    /// The way to the queue of a link.
+    pub fn to(&self, link: LinkId) -> Way {
+        Way::to(self.sender(link))
     }
 
     /// A table of its own for a node: what `entry` makes of the next link.
     pub fn table_of(&self, node: NodeIndex, entry: impl Fn(LinkId) -> u32) -> (ForwardingTable, Way) {
-        let mut table = ForwardingTable::default();
+        let mut table = TableBuilder::default();
         let way = self.add_table(&mut table, node, entry);
-        (table, way)
+        (table.finish(), way)
     }
 
-    fn add_table(&self, table: &mut ForwardingTable, node: NodeIndex, entry: impl Fn(LinkId) -> u32) -> Way {
+    fn add_table(&self, table: &mut TableBuilder, node: NodeIndex, entry: impl Fn(LinkId) -> u32) -> Way {
         let forwarding = &self.graph.forwarding;
         let hops = (0..forwarding.destinations()).map(|destination| forwarding.next_hops(node, destination));
         table.add_by_destination(hops, entry, self.graph.policy(node))

@@ -92,32 +92,48 @@ impl Inbox {
         if let Packets::ManyLinks(packets) = &self.packets { packets.next() } else { Time::NEVER }
     }
 
-    /// Adds a packet. Returns whether it may be the first arrival.
+    /// Adds a packet, mostly one that may come in any order. Returns whether it may be the first arrival.
     #[inline(always)]
     pub fn push(&mut self, packet: Packet, pool: &mut Pool) -> bool {
         assert!(packet.time >= self.closed_until, "a packet into a closed window");
-        match &mut self.packets {
-            Packets::AnyOrder(packets) => {
-                let (room, is_first) = packets.room(packet.time, pool);
-                room.push(packet);
-                is_first
-            }
-            Packets::FewLinks(packets) => {
-                packets.push(packet);
-                true
-            }
-            _ => self.push_seldom(packet.word_by_word()),
+        if let Packets::AnyOrder(packets) = &mut self.packets {
+            let (room, is_first) = packets.room(packet.time, pool);
+            room.push(packet);
+            return is_first;
         }
+        let [time, stamp, identity, header] = packet.words();
+        self.push_to_others(time, stamp, identity, header);
+        true
+    }
+
+    /// As [`Inbox::push`], mostly for a packet that comes in order on its link.
+    #[inline(always)]
+    pub fn push_by_link(&mut self, packet: Packet, pool: &mut Pool) -> bool {
+        if let Packets::FewLinks(packets) = &mut self.packets {
+            assert!(packet.time >= self.closed_until, "a packet into a closed window");
+            packets.push(packet);
+            return true;
+        }
+        let [time, stamp, identity, header] = packet.words();
+        self.push_from_link(time, stamp, identity, header, pool)
     }
 
     #[inline(never)]
-    fn push_seldom(&mut self, packet: Packet) -> bool {
+    fn push_from_link(&mut self, time: u64, stamp: u64, identity: u64, header: u64, pool: &mut Pool) -> bool {
+        self.push(Packet::from_words([time, stamp, identity, header]), pool)
+    }
+
+    /// The words of a packet one by one: a packet that is passed whole must be stored, and a wide load behind that would
+    /// wait.
+    #[inline(never)]
+    fn push_to_others(&mut self, time: u64, stamp: u64, identity: u64, header: u64) {
+        let packet = Packet::from_words([time, stamp, identity, header]);
         match &mut self.packets {
+            Packets::FewLinks(packets) => packets.push(packet),
             Packets::ManyLinks(packets) => packets.push(packet),
             Packets::Elsewhere(packets) => packets.push(packet),
-            _ => unreachable!("the others are pushed before"),
+            Packets::AnyOrder(_) => unreachable!("it has been pushed before"),
         }
-        true
     }
 
     /// As [`Calendar::take`].

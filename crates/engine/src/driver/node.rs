@@ -157,6 +157,19 @@ impl Channels {
         }
     }
 
+    /// The same, mostly to a node whose packets come in order on each link.
+    #[inline(always)]
+    pub fn send_by_link(&mut self, way: Way, packet: Packet) {
+        if packet.time > self.measured.to {
+            return self.count_in_flight(packet.direction_index(), packet.stamp);
+        }
+        let node = self.routes.next(way, &packet);
+        let time = packet.time;
+        if self.inboxes[node as usize].push_by_link(packet, &mut self.pool) {
+            self.agenda.add(node, time);
+        }
+    }
+
     /// A packet of `direction`, with this [`Packet::stamp`], is on its way at the end.
     #[cold]
     #[inline(never)]

@@ -20,21 +20,19 @@ const BEYOND_THE_CACHE: usize = 4096;
 const CHOICE: u32 = 1 << 31;
 
 /// An entry that leads nowhere.
-const NOWHERE: u32 = !CHOICE;
+pub(crate) const NOWHERE: u32 = !CHOICE;
 
-/// Where to look an entry up: the same for all packets, or by destination.
+/// What comes next: an entry, or where in a table the entry for destination 0 is; the others follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Way(u32);
 
 impl Way {
-    /// The bit of a way by destination.
-    const BY_DESTINATION: u32 = 1 << 31;
+    /// The bit of an entry that needs no table.
+    const DIRECT: u32 = 1 << 31;
 
-    #[inline(always)]
-    fn entry(self, destination: u32) -> usize {
-        // All bits if by destination, else none.
-        let mask = (self.0 as i32 >> 31) as u32;
-        ((self.0 & !Self::BY_DESTINATION) + (destination & mask)) as usize
+    /// To the same for all packets.
+    pub const fn to(entry: u32) -> Self {
+        Self(entry | Self::DIRECT)
     }
 }
 
@@ -45,20 +43,14 @@ struct Choice {
     policy: Arc<dyn PathPolicy>,
 }
 
-/// Entries by destination: nodes for channels, ports within a node.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ForwardingTable {
+/// Makes the entries of a table, and the choices among them.
+#[derive(Default)]
+pub(crate) struct TableBuilder {
     entries: Vec<u32>,
     choices: Vec<Choice>,
 }
 
-impl ForwardingTable {
-    /// Adds a way to the same entry for all packets.
-    pub fn add(&mut self, entry: u32) -> Way {
-        self.entries.push(entry.min(NOWHERE));
-        Way(self.entries.len() as u32 - 1)
-    }
-
+impl TableBuilder {
     /// Adds a way by destination: what `entry` makes of the next hop there. Of several, `policy` chooses.
     pub fn add_by_destination<'a>(
         &mut self,
@@ -82,20 +74,28 @@ impl ForwardingTable {
             };
             self.entries.push(entry);
         }
-        Way(first | Way::BY_DESTINATION)
+        Way(first)
     }
 
-    /// Changes every entry.
-    pub fn number(&mut self, number: impl Fn(u32) -> u32) {
-        let choices = self.choices.iter_mut().flat_map(|choice| &mut choice.entries);
-        for entry in self.entries.iter_mut().filter(|entry| **entry < NOWHERE).chain(choices) {
-            *entry = number(*entry);
-        }
+    pub fn finish(self) -> ForwardingTable {
+        ForwardingTable { entries: self.entries.into(), choices: self.choices.into() }
     }
+}
 
+/// Entries by destination: nodes for channels, ports within a node. Clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct ForwardingTable {
+    entries: Arc<[u32]>,
+    choices: Arc<[Choice]>,
+}
+
+impl ForwardingTable {
     #[inline(always)]
     pub fn look_up(&self, way: Way, packet: &Packet, ends: &Destinations) -> u32 {
-        let entry = self.entries[way.entry(ends.of(packet))];
+        if way.0 & Way::DIRECT != 0 {
+            return way.0 & !Way::DIRECT;
+        }
+        let entry = self.entries[(way.0 + ends.of(packet)) as usize];
         if entry & CHOICE == 0 { entry } else { self.choose(entry, packet, ends) }
     }
 
@@ -106,17 +106,17 @@ impl ForwardingTable {
     }
 }
 
-/// Where packets end, by (flow, direction).
-#[derive(Debug, Default)]
+/// Where packets end, by (flow, direction). Clones share them.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Destinations {
-    numbers: Vec<u32>,
+    numbers: Arc<[u32]>,
     /// What equal paths are chosen by; empty without any.
-    entropies: Vec<u32>,
+    entropies: Arc<[u32]>,
 }
 
 impl Destinations {
     pub fn new(numbers: Vec<u32>, entropies: Vec<u32>) -> Self {
-        Self { numbers, entropies }
+        Self { numbers: numbers.into(), entropies: entropies.into() }
     }
 
     pub fn len(&self) -> usize {
@@ -132,20 +132,13 @@ impl Destinations {
 /// Clones share the tables.
 #[derive(Clone, Default)]
 pub(crate) struct Routes {
-    pub destinations: Arc<Destinations>,
-    table: Arc<ForwardingTable>,
+    pub destinations: Destinations,
+    table: ForwardingTable,
 }
 
 impl Routes {
-    pub fn new(destinations: Destinations, table: ForwardingTable) -> Self {
-        Self { destinations: Arc::new(destinations), table: Arc::new(table) }
-    }
-
-    /// Renumbers nodes by their `places`.
-    pub fn number(&mut self, places: &[NodeId]) {
-        if let Some(table) = Arc::get_mut(&mut self.table) {
-            table.number(|node| places[node as usize]);
-        }
+    pub fn new(destinations: Destinations, table: TableBuilder) -> Self {
+        Self { destinations, table: table.finish() }
     }
 
     #[inline]

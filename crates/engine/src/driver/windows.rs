@@ -29,7 +29,7 @@ use crate::packet::side_tables::SideTables;
 const PACKETS_OF_WINDOW: u64 = 4096;
 
 /// A channel that holds fewer packets is short: windows are then as long as the queues of busy links allow.
-const PACKETS_OF_SHORT_LANE: u64 = 64;
+const PACKETS_OF_SHORT_CHANNEL: u64 = 64;
 
 /// Sources that do not wait for answers generate no more packets than that in a round, on average. So neither a round's
 /// memory nor its time depends on their rate.
@@ -53,16 +53,35 @@ pub(crate) struct Windows {
     pub(super) most_ahead: Span,
 }
 
-/// The nodes of a network and the channels between them.
-pub(crate) struct DriverPlan {
-    pub nodes: Vec<PlacedNode>,
-    pub channels: Vec<Channel>,
-    /// Expected packets per second at each node.
-    pub loads: Vec<f64>,
-    /// Nodes that run in few stages.
-    pub together: Range<NodeId>,
-    pub routes: Routes,
-    pub tables: SideTables,
+/// In which order the nodes of a network run, and which feed which.
+pub(crate) struct Arrangement {
+    stages: Vec<Stage>,
+    feeders: Vec<(usize, Span)>,
+    /// The number of each node in this order.
+    pub places: Vec<NodeId>,
+    /// The delays of the longest channel, and of the shortest that leads back in a round.
+    longest: Span,
+    shortest: Span,
+}
+
+impl Arrangement {
+    /// Of nodes with these loads, in expected packets per second. Those in the range `together` run in few [`stages`].
+    ///
+    /// # Errors
+    /// If there is a cycle of channels without delay.
+    pub fn new(loads: &[f64], channels: &[Channel], together: Range<NodeId>) -> Result<Self, RunError> {
+        let (stage_of, count) = stages(loads.len(), channels, together);
+        let between = between(&stage_of, channels);
+        let (order, shortest) = order(count, &between)
+            .ok_or_else(|| RunError::Invariant("packets may go round in a circle without any delay".into()))?;
+        let (mut stages, feeders, places) = lay_out(&order, &stage_of, &between);
+        for (&load, &place) in loads.iter().zip(&places) {
+            let stage = stages.partition_point(|stage| stage.nodes.end <= place);
+            stages[stage].load += load;
+        }
+        let longest = channels.iter().map(|channel| channel.delay).max().unwrap_or(Span::ZERO);
+        Ok(Self { stages, feeders, places, longest, shortest })
+    }
 }
 
 /// Nodes that run up to the same time.
@@ -79,22 +98,17 @@ pub(super) struct Stage {
 }
 
 impl Windows {
-    /// A packet takes `packet_time` on the fastest link.
-    ///
-    /// # Errors
-    /// If there is a cycle of channels without delay.
-    pub fn new(plan: DriverPlan, packet_time: Span, measured: MeasuredInterval) -> Result<Self, RunError> {
-        let DriverPlan { nodes, channels, loads, together, mut routes, tables } = plan;
-        let channels = &channels[..];
-        let (stage_of, count) = stages(nodes.len(), channels, together);
-        let between = between(&stage_of, channels);
-        let (order, shortest) = order(count, &between)
-            .ok_or_else(|| RunError::Invariant("packets may go round in a circle without any delay".into()))?;
-        let (mut stages, feeders, places) = lay_out(&order, &stage_of, &between);
-        for (node, &place) in places.iter().enumerate() {
-            let stage = stages.partition_point(|stage| stage.nodes.end <= place);
-            stages[stage].load += loads.get(node).copied().unwrap_or(1.0);
-        }
+    /// `nodes` are in the order in which they were added; those numbers in `routes` are places. A packet takes
+    /// `packet_time` on the fastest link.
+    pub fn new(
+        arrangement: Arrangement,
+        nodes: Vec<PlacedNode>,
+        routes: Routes,
+        tables: SideTables,
+        packet_time: Span,
+        measured: MeasuredInterval,
+    ) -> Self {
+        let Arrangement { stages, feeders, places, longest, shortest } = arrangement;
         let mut placed: Vec<Option<Box<dyn Node>>> = Vec::new();
         let count = stages.last().map_or(0, |last| last.nodes.end as usize);
         placed.resize_with(count, || None);
@@ -102,17 +116,15 @@ impl Windows {
         for (PlacedNode { node, arrivals: of_node }, &place) in nodes.into_iter().zip(&places) {
             (placed[place as usize], arrivals[place as usize]) = (Some(node), of_node);
         }
-        routes.number(&places);
         // An inbox's slots must hold the packets on the longest channel.
-        let longest_lane = channels.iter().map(|channel| channel.delay).max().unwrap_or(Span::ZERO);
-        let longest = (packet_time * PACKETS_OF_WINDOW).max(longest_lane / (SLOTS / 2));
-        let is_short = shortest < packet_time * PACKETS_OF_SHORT_LANE;
+        let longest = (packet_time * PACKETS_OF_WINDOW).max(longest / (SLOTS / 2));
+        let is_short = shortest < packet_time * PACKETS_OF_SHORT_CHANNEL;
         let bucket = if is_short { longest } else { longest.min(shortest) };
-        let least_ahead = if is_short { packet_time * PACKETS_OF_SHORT_LANE } else { shortest };
+        let least_ahead = if is_short { packet_time * PACKETS_OF_SHORT_CHANNEL } else { shortest };
         let bucket_bits = bucket.picoseconds().max(1).ilog2();
         let channels = Channels::new(routes, &arrivals, bucket_bits, tables, measured);
         let (here, most_ahead) = (stages.len(), Span::MAX);
-        Ok(Self { nodes: placed, here, stages, feeders, channels, places, least_ahead, most_ahead })
+        Self { nodes: placed, here, stages, feeders, channels, places, least_ahead, most_ahead }
     }
 
     /// Bounds rounds if sources generate this many packets per second without waiting for answers.

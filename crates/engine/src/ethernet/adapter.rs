@@ -311,7 +311,7 @@ impl Adapter {
     #[inline(always)]
     fn send(&mut self, frame: Packet, channels: &mut Channels) {
         if let Some(sent) = &self.uplink.pass(frame, &channels.measured, &channels.tables) {
-            channels.send(self.uplink.way, sent.word_by_word());
+            channels.send_by_link(self.uplink.way, sent.word_by_word());
         }
     }
 

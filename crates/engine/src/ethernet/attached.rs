@@ -51,10 +51,8 @@ impl Attached {
     }
 
     pub fn expire(&mut self, now: Time, channels: &mut Channels) {
-        self.ends.expire(
-            now,
-            &mut Outbox { exit: Exit::Adapter(&mut self.sent), place: 0, path: self.path.as_deref_mut(), channels },
-        );
+        self.ends
+            .expire(now, &mut Outbox { exit: Exit::Adapter(&mut self.sent), path: self.path.as_deref_mut(), channels });
     }
 
     /// Delivers a packet at `packet.time`. Returns false if no endpoint receives it.
@@ -63,7 +61,7 @@ impl Attached {
         self.ends.receive(
             packet,
             endpoint,
-            &mut Outbox { exit: Exit::Adapter(&mut self.sent), place: 0, path: self.path.as_deref_mut(), channels },
+            &mut Outbox { exit: Exit::Adapter(&mut self.sent), path: self.path.as_deref_mut(), channels },
         );
         true
     }

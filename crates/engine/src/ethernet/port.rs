@@ -300,7 +300,7 @@ impl SwitchPort {
     #[inline(always)]
     fn send(&mut self, packet: Packet, channels: &mut Channels) {
         if let Some(sent) = &self.link.pass(packet, &channels.measured, &channels.tables) {
-            channels.send(self.link.way, sent.word_by_word());
+            channels.send_by_link(self.link.way, sent.word_by_word());
         }
     }
 

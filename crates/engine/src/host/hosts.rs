@@ -13,13 +13,12 @@ use forebay_qdisc::{Span, Time};
 use crate::assembly::hosts::HostPlan;
 use crate::driver::node::{Channels, Node, NodeId};
 use crate::driver::prefetch::{LINE_BYTES, prefetch, prefetch_lines};
-use crate::driver::routes::Way;
 use crate::error::RunError;
 use crate::host::by_host::ByHost;
 use crate::host::endpoint::MadeEndpoint;
 use crate::host::endpoints::BulkEnd;
 use crate::host::endpoints::EndpointId;
-use crate::host::outbox::{Exit, Outbox};
+use crate::host::outbox::{Exit, NodePorts, Outbox};
 use crate::host::send_path::SendPath;
 use crate::host::several::{End, Endpoints};
 use crate::host::tcp::{TcpSink, TcpSource};
@@ -33,8 +32,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct HostParts {
     pub downlink: Option<Link>,
     pub uplink: Option<Link>,
-    /// Where packets go without an uplink, and the number of the first endpoint among the inputs there.
-    pub ports: (Way, u32),
+    pub ports: NodePorts,
     pub path: Option<Box<SendPath>>,
     pub endpoints: Vec<MadeEndpoint>,
     /// By endpoint.
@@ -70,8 +68,7 @@ struct Host<E> {
     downlink: Option<Link>,
     uplink: Option<Link>,
     end: E,
-    /// See [`HostParts`].
-    ports: (Way, u32),
+    ports: NodePorts,
     /// By how much its downlink is shorter than the longest one.
     behind: Span,
 }
@@ -162,8 +159,8 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
             }
         }
         let number = if E::IS_ONE { 0 } else { self.endpoint_of[packet.direction_index() - self.first_direction] };
-        let (exit, path) = (Exit::over(uplink.as_mut(), *ports), path.as_deref_mut());
-        end.receive(&packet, number, &mut Outbox { exit, place: 0, path, channels });
+        let (exit, path) = (Exit::over(uplink.as_mut(), ports), path.as_deref_mut());
+        end.receive(&packet, number, &mut Outbox { exit, path, channels });
     }
 
     #[inline]
@@ -247,8 +244,8 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
             host.planned = Time::NEVER;
             let last = (due - host.behind - Span::from_picoseconds(1)).min(channels.measured.to);
             if host.end.next() <= last {
-                let (exit, path) = (Exit::over(host.uplink.as_mut(), host.ports), host.path.as_deref_mut());
-                host.end.expire(last, &mut Outbox { exit, place: 0, path, channels });
+                let (exit, path) = (Exit::over(host.uplink.as_mut(), &host.ports), host.path.as_deref_mut());
+                host.end.expire(last, &mut Outbox { exit, path, channels });
             }
             self.plan(number, channels.measured.to);
         }

@@ -11,19 +11,25 @@ use crate::packet::Packet;
 /// Where an endpoint sends.
 pub(crate) struct Outbox<'a> {
     pub exit: Exit<'a>,
-    /// The place of the endpoint that sends, among those of its host.
-    pub place: u32,
     /// `None` if packets leave at once.
     pub path: Option<&'a mut SendPath>,
     pub channels: &'a mut Channels,
+}
+
+/// The ports of a host's node, which it sends by without an uplink.
+#[derive(Clone, Copy)]
+pub(crate) struct NodePorts {
+    pub way: Way,
+    /// The number of the first endpoint among the inputs there.
+    pub first_input: u32,
 }
 
 /// How packets leave a host.
 pub(crate) enum Exit<'a> {
     /// Over its uplink, and on from there.
     Uplink(&'a mut Link),
-    /// By the ports of its node, as packets of the inputs from this number on, one for each endpoint.
-    Ports(Way, u32),
+    /// By the ports of its node. With the place of the endpoint that sends, among those of its host.
+    Ports(&'a NodePorts, u32),
     /// By an adapter, which takes them from here.
     Adapter(&'a mut VecDeque<Packet>),
 }
@@ -31,8 +37,8 @@ pub(crate) enum Exit<'a> {
 impl<'a> Exit<'a> {
     /// Over the uplink, if there is one.
     #[inline(always)]
-    pub fn over(uplink: Option<&'a mut Link>, ports: (Way, u32)) -> Self {
-        uplink.map_or(Self::Ports(ports.0, ports.1), Self::Uplink)
+    pub fn over(uplink: Option<&'a mut Link>, ports: &'a NodePorts) -> Self {
+        uplink.map_or(Self::Ports(ports, 0), Self::Uplink)
     }
 }
 
@@ -40,7 +46,9 @@ impl Outbox<'_> {
     /// The endpoint at this place of its host sends the next packets.
     #[inline(always)]
     pub fn turn_to(&mut self, place: u32) {
-        self.place = place;
+        if let Exit::Ports(_, of_sender) = &mut self.exit {
+            *of_sender = place;
+        }
         if let Some(path) = &mut self.path {
             path.turn_to(place);
         }
@@ -71,13 +79,15 @@ impl Outbox<'_> {
 
     #[inline(always)]
     fn leave(&mut self, packet: Packet) {
-        let Self { exit, place, channels, .. } = self;
+        let Self { exit, channels, .. } = self;
         match exit {
             Exit::Uplink(uplink) => match uplink.pass(packet, &channels.measured, &channels.tables) {
                 Some(passed) => channels.send(uplink.way, passed),
                 None => channels.release(&packet),
             },
-            Exit::Ports(way, first) => channels.send(*way, packet.arriving(packet.time, *first + *place)),
+            Exit::Ports(ports, place) => {
+                channels.send(ports.way, packet.arriving(packet.time, ports.first_input + *place));
+            }
             Exit::Adapter(frames) => frames.push_back(packet),
         }
     }

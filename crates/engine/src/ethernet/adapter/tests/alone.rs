@@ -10,7 +10,7 @@ use forebay_units::Bytes;
 use super::super::*;
 use crate::driver::inbox::Arrivals;
 use crate::driver::node::{Node as _, NodeId};
-use crate::driver::routes::{Destinations, ForwardingTable, Routes, Way};
+use crate::driver::routes::{Destinations, Routes, TableBuilder, Way};
 use crate::driver::ties::Salts;
 use crate::ethernet::attached::AttachedParts;
 use crate::ethernet::voq::{SourceFlow, Supply};
@@ -166,8 +166,7 @@ impl Setup {
             has_endpoint: false,
             book: ReceiveBook::new(false),
         };
-        let mut table = ForwardingTable::default();
-        let (out, incoming) = (table.add(NEIGHBOUR), table.add(NODE));
+        let (out, incoming) = (Way::to(NEIGHBOUR), Way::to(NODE));
         let adapter = Adapter::new(AdapterParts {
             name: "node".to_owned(),
             sources: vec![source(0), source(1)],
@@ -184,7 +183,7 @@ impl Setup {
             checkpoints: Checkpoints::new(None, None),
         });
         let measured = MeasuredInterval { from: Time::ZERO, to: END };
-        let routes = Routes::new(Destinations::new(vec![0; ROWS.directions(2)], Vec::new()), table);
+        let routes = Routes::new(Destinations::new(vec![0; ROWS.directions(2)], Vec::new()), TableBuilder::default());
         let arrivals = [NODE, NEIGHBOUR].map(|_| Arrivals::ByLink(Salts::new([0].into_iter())));
         let channels = Channels::new(routes, &arrivals, 10, SideTables::new(4..8), measured);
         Node { adapter, sent: Vec::new(), lead: Span::ZERO, channels, incoming }
