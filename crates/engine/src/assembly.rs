@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use forebay_qdisc::{Rate, Span};
 use forebay_switching::PathPolicyConfig;
 
-use crate::assembly::channels::{ChannelFinder, LinkUse};
+use crate::assembly::channels::{ChannelFinder, FoundChannels, LinkUse};
 use crate::assembly::graph::Graph;
 use crate::assembly::hosts::{HostGroups, HostPlan, Hosts};
 use crate::assembly::placement::EndpointPlacement;
@@ -82,15 +82,9 @@ impl Description {
         let mut nodes = DriverNodes::new(&graph, &self.links.all, &hosts.is_private);
         let groups = hosts.group(&graph, &self.flows, &numbers, |link| nodes.feeder(&graph, link))?;
         nodes.set_groups(&groups);
-        let finder = ChannelFinder {
-            graph: &graph,
-            nodes: &nodes,
-            groups: &groups,
-            of_links: &of_links,
-            channels: BTreeMap::new(),
-        };
         let count = nodes.of_group(groups.groups.len() as u32) as usize;
-        let (channels, loads) = finder.find(&self.flows, &numbers, count)?;
+        let finder = ChannelFinder::new(&graph, &nodes, &groups, &of_links);
+        let FoundChannels { channels, loads, next } = finder.find(&self.flows, &numbers, count)?;
         let arrangement = Arrangement::new(&loads, &channels, nodes.ethernet())?;
         // Planning takes as much memory as endpoints do: all of it is free again before there are any.
         drop((of_links, channels, loads));
@@ -98,7 +92,7 @@ impl Description {
         let generated = channels::generated(&self.flows);
         let tables = SideTables::new(self.flows.len() as u32..2 * self.flows.len() as u32);
         let HostGroups { groups, group_of, receiving } = groups;
-        let ways = Ways::new(&graph, &nodes, &receiving, &arrangement.places);
+        let ways = Ways::new(&graph, &nodes, &receiving, &next, &arrangement.places);
         let (nodes, routes) = Maker::new(self, &graph, &nodes, ways).make(groups, &group_of, numbers)?;
         let windows = Windows::new(arrangement, nodes, routes, tables, packet_time, measured);
         Ok(windows.with_generated(generated))

@@ -15,7 +15,7 @@ use crate::host::endpoints::Numbers;
 use crate::host::hosts::NONE;
 use crate::spec::flows::Flows;
 use crate::spec::links::LinkParameters;
-use crate::spec::{LinkId, Transport, UdpPattern};
+use crate::spec::{LinkId, NodeIndex, Transport, UdpPattern};
 
 /// Cost of a packet at a group of hosts, with downlink, endpoint and uplink, and elsewhere.
 const HOSTS: f64 = 3.0;
@@ -77,15 +77,65 @@ struct Sent {
     delay: Span,
 }
 
+/// What comes next, if it is the same for all packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    Unknown,
+    Only(NodeId),
+    Several,
+}
+
+impl Next {
+    fn note(&mut self, node: NodeId) {
+        *self = match *self {
+            Self::Unknown => Self::Only(node),
+            Self::Only(known) if known == node => return,
+            _ => Self::Several,
+        }
+    }
+}
+
+/// The node of the driver that packets come to next.
+pub(crate) struct NextNodes {
+    /// From each link.
+    pub behind: Vec<Next>,
+    /// From the endpoints at each node.
+    pub out_of: Vec<Next>,
+}
+
 pub(crate) struct ChannelFinder<'a> {
     pub graph: &'a Graph,
     pub nodes: &'a DriverNodes,
     pub groups: &'a HostGroups,
     pub of_links: &'a LinkUse<'a>,
     pub channels: BTreeMap<(NodeId, NodeId), Span>,
+    pub next: NextNodes,
 }
 
-impl ChannelFinder<'_> {
+/// The channels of a network, and what follows from the paths of its flows.
+pub(crate) struct FoundChannels {
+    pub channels: Vec<Channel>,
+    /// Expected packets per second at each node of the driver, weighted by cost.
+    pub loads: Vec<f64>,
+    pub next: NextNodes,
+}
+
+impl<'a> ChannelFinder<'a> {
+    pub fn new(
+        graph: &'a Graph,
+        nodes: &'a DriverNodes,
+        groups: &'a HostGroups,
+        of_links: &'a LinkUse<'a>,
+    ) -> Self {
+        // Where paths differ from flow to flow, those that are known say nothing about the others.
+        let unknown = if graph.spreads() { Next::Several } else { Next::Unknown };
+        let next = NextNodes {
+            behind: vec![unknown; graph.edges.len()],
+            out_of: vec![unknown; graph.kinds.len()],
+        };
+        Self { graph, nodes, groups, of_links, channels: BTreeMap::new(), next }
+    }
+
     fn add(&mut self, Sent { by, delay }: Sent, to: NodeId) {
         let known = self.channels.entry((by, to)).or_insert(delay);
         *known = delay.min(*known);
@@ -110,6 +160,22 @@ impl ChannelFinder<'_> {
         &self.groups.groups[group as usize][host as usize]
     }
 
+    /// Notes what comes next behind each link of a path that begins at `from` and ends at a node of the driver.
+    fn note_next(&mut self, from: NodeIndex, path: &[LinkId], end: NodeId) {
+        let NextNodes { behind, out_of } = &mut self.next;
+        let mut before = &mut out_of[from as usize];
+        for (&link, place) in path.iter().zip(1..) {
+            match self.nodes.feeder(self.graph, link) {
+                Some(node) => before.note(node),
+                // A downlink is part of the group of its host, an uplink of its host.
+                None if place == path.len() && place > 1 => break,
+                None => {}
+            }
+            before = &mut behind[link as usize];
+        }
+        before.note(end);
+    }
+
     /// A packet leaves the host of an endpoint, over its uplink if there is one.
     fn leave(&self, host: (u32, u32)) -> Sent {
         let HostPlan { uplink, distance, .. } = self.plan(host);
@@ -127,7 +193,7 @@ impl ChannelFinder<'_> {
         flows: &Flows,
         numbers: &Numbers,
         nodes: usize,
-    ) -> Result<(Vec<Channel>, Vec<f64>), RunError> {
+    ) -> Result<FoundChannels, RunError> {
         let mut loads = vec![0.0; nodes];
         let mut path = Vec::new();
         for (flow, number) in flows.iter().zip(0_usize..) {
@@ -165,6 +231,7 @@ impl ChannelFinder<'_> {
                 let end = to.map_or_else(|| self.nodes.of_node(stream.to), |(group, _)| self.nodes.of_group(group));
                 self.add(sent, end);
                 load(end, HOSTS);
+                self.note_next(stream.from, &path, end);
             }
         }
         self.join_ethernet();
@@ -172,7 +239,7 @@ impl ChannelFinder<'_> {
             self.join_all();
         }
         let channels = self.channels.into_iter().map(|((from, to), delay)| Channel { from, to, delay }).collect();
-        Ok((channels, loads))
+        Ok(FoundChannels { channels, loads, next: self.next })
     }
 
     /// PAUSE goes from neighbour to neighbour.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::assembly::channels::{Next, NextNodes};
 use crate::assembly::graph::{Graph, Kind};
 use crate::assembly::hosts::HostGroups;
 use crate::driver::node::NodeId;
@@ -125,6 +126,7 @@ pub(crate) struct Ways<'a> {
     pub graph: &'a Graph,
     pub nodes: &'a DriverNodes,
     pub receiving: &'a BTreeMap<NodeIndex, u32>,
+    next: &'a NextNodes,
     /// The place of each node of the driver.
     places: &'a [NodeId],
     pub table: TableBuilder,
@@ -138,10 +140,11 @@ impl<'a> Ways<'a> {
         graph: &'a Graph,
         nodes: &'a DriverNodes,
         receiving: &'a BTreeMap<NodeIndex, u32>,
+        next: &'a NextNodes,
         places: &'a [NodeId],
     ) -> Self {
         let (table, into, out_of) = (TableBuilder::default(), BTreeMap::new(), BTreeMap::new());
-        Self { graph, nodes, receiving, places, table, into, out_of }
+        Self { graph, nodes, receiving, next, places, table, into, out_of }
     }
 
     fn place(&self, node: Option<NodeId>) -> u32 {
@@ -156,12 +159,15 @@ impl<'a> Ways<'a> {
 
     /// Where a packet goes that a link has brought to its far end.
     pub fn behind(&mut self, link: LinkId) -> Way {
+        if let Next::Only(node) = self.next.behind[link as usize] {
+            return Way::to(self.place(Some(node)));
+        }
         let node = self.graph.edges[link as usize].to;
         if let Some(&way) = self.into.get(&node) {
             return way;
         }
         let way = match self.graph.kind(node) {
-            Kind::Router => self.out_of(node),
+            Kind::Router => self.through(node),
             Kind::Host => Way::to(self.place(self.receiving.get(&node).map(|&group| self.nodes.of_group(group)))),
             Kind::Adapter | Kind::Crossbar | Kind::EthernetSwitch => {
                 Way::to(self.place(Some(self.nodes.of_node(node))))
@@ -171,8 +177,16 @@ impl<'a> Ways<'a> {
         way
     }
 
-    /// Where a packet goes that a node sends, or passes on at once.
+    /// Where a packet goes that an endpoint at a node sends.
     pub fn out_of(&mut self, node: NodeIndex) -> Way {
+        match self.next.out_of[node as usize] {
+            Next::Only(next) => Way::to(self.place(Some(next))),
+            _ => self.through(node),
+        }
+    }
+
+    /// Where a packet goes that a node sends, or passes on at once.
+    fn through(&mut self, node: NodeIndex) -> Way {
         if let Some(&way) = self.out_of.get(&node) {
             return way;
         }
