@@ -121,18 +121,10 @@ pub(crate) struct FoundChannels {
 }
 
 impl<'a> ChannelFinder<'a> {
-    pub fn new(
-        graph: &'a Graph,
-        nodes: &'a DriverNodes,
-        groups: &'a HostGroups,
-        of_links: &'a LinkUse<'a>,
-    ) -> Self {
+    pub fn new(graph: &'a Graph, nodes: &'a DriverNodes, groups: &'a HostGroups, of_links: &'a LinkUse<'a>) -> Self {
         // Where paths differ from flow to flow, those that are known say nothing about the others.
         let unknown = if graph.spreads() { Next::Several } else { Next::Unknown };
-        let next = NextNodes {
-            behind: vec![unknown; graph.edges.len()],
-            out_of: vec![unknown; graph.kinds.len()],
-        };
+        let next = NextNodes { behind: vec![unknown; graph.edges.len()], out_of: vec![unknown; graph.kinds.len()] };
         Self { graph, nodes, groups, of_links, channels: BTreeMap::new(), next }
     }
 
@@ -188,12 +180,7 @@ impl<'a> ChannelFinder<'a> {
     ///
     /// # Errors
     /// If there is no path for a flow.
-    pub fn find(
-        mut self,
-        flows: &Flows,
-        numbers: &Numbers,
-        nodes: usize,
-    ) -> Result<FoundChannels, RunError> {
+    pub fn find(mut self, flows: &Flows, numbers: &Numbers, nodes: usize) -> Result<FoundChannels, RunError> {
         let mut loads = vec![0.0; nodes];
         let mut path = Vec::new();
         for (flow, number) in flows.iter().zip(0_usize..) {

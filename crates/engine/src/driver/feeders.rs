@@ -71,17 +71,21 @@ impl FewFeeders {
         packet
     }
 
-    /// The first of several links, a bit each, on which the next packets arrive at the same time. Without branches, which
-    /// would often be mispredicted.
+    /// The first of several links, a bit each, on which the next packets arrive at the same time. Without a branch between
+    /// two, which would often be mispredicted.
     #[inline(never)]
-    fn choose(&self, links: u64) -> u32 {
-        let mut first = (u64::MAX, 0);
-        for (link, &salt) in (0..).zip(&self.links.salts) {
-            let rank = rank(salt, self.next);
-            let is_first = (links >> link & 1 != 0) & (rank < first.0);
-            first = (select_unpredictable(is_first, rank, first.0), select_unpredictable(is_first, link, first.1));
+    fn choose(&self, mut links: u64) -> u32 {
+        let rank = |link: u32| rank(self.links.salts[link as usize % Self::FEW], self.next);
+        let mut first = links.trailing_zeros();
+        let mut rank_of_first = rank(first);
+        links &= links - 1;
+        while links != 0 {
+            let (link, rank) = (links.trailing_zeros(), rank(links.trailing_zeros()));
+            links &= links - 1;
+            first = select_unpredictable(rank < rank_of_first, link, first);
+            rank_of_first = rank_of_first.min(rank);
         }
-        first.1
+        first
     }
 }
 
