@@ -1351,6 +1351,23 @@ Order in which an output of a switch sends the frames that its inputs have for i
 """
 
 
+class SingleConfig(BaseModel):
+    """
+    The single path has no parameters.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+
+
+EcmpSalt = TypeAliasType("EcmpSalt", Literal["node", "common"])
+"""
+The salt of the hash.
+"""
+
+
 class Adapter(BaseModel):
     """
     Properties of the adapter of every node of an Ethernet. It has a virtual output queue for each flow and serves them round-robin.
@@ -2890,6 +2907,33 @@ class SharedMemorySwitch(BaseModel):
     """
 
 
+class SinglePathPolicyConfig(BaseModel):
+    """
+    One path for all flows: the one whose links come first.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    single: SingleConfig
+
+
+class EcmpConfig(BaseModel):
+    """
+    Parameters of equal-cost multipath.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    salt: EcmpSalt = "node"
+    """
+    Whether each node has a salt of its own, or all have the same.
+    """
+
+
 class DcqcnCongestionManagement(BaseModel):
     """
     DCQCN: switches mark, destinations notify, sources recover as with QCN.
@@ -3569,6 +3613,27 @@ NodeKind = TypeAliasType(
 )
 """
 Kind of a node.
+"""
+
+
+class EcmpPathPolicyConfig(BaseModel):
+    """
+    Equal-cost multipath: a hash spreads flows over the paths.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    ecmp: EcmpConfig
+
+
+PathPolicyConfig = TypeAliasType(
+    "PathPolicyConfig",
+    SinglePathPolicyConfig | EcmpPathPolicyConfig | Literal["single", "ecmp"],
+)
+"""
+Which of several equal paths a packet takes: exactly one of these.
 """
 
 
@@ -4634,6 +4699,10 @@ class Graph(BaseModel):
     """
     Full-duplex links between them.
     """
+    paths: Annotated[PathPolicyConfig, Field(validate_default=True)] = {"single": {}}
+    """
+    Which of several equally short paths a packet takes. With `congestion_management`: `single`.
+    """
     adapter: Annotated[Adapter, Field(validate_default=True)] = {
         "voq_limit": None,
         "rate_limiters": None,
@@ -4746,6 +4815,10 @@ class Ethernet(BaseModel):
     trunks: list[Trunk] = []
     """
     Links between switches: pairs of names.
+    """
+    paths: Annotated[PathPolicyConfig, Field(validate_default=True)] = {"single": {}}
+    """
+    Which of several equally short paths a packet takes. With `congestion_management`: `single`.
     """
     service: list[Service] | None = None
     """

@@ -20,6 +20,7 @@ class Kind(StrEnum):
     transports = "transports"
     schedulers = "schedulers"
     schemes = "schemes"
+    paths = "paths"
     topologies = "topologies"
     experiments = "experiments"
 
@@ -29,6 +30,7 @@ _CORE_KINDS = {
     Kind.transports: "transport",
     Kind.schedulers: "scheduler",
     Kind.schemes: "scheme",
+    Kind.paths: "path policy",
     Kind.topologies: "topology",
 }
 
@@ -51,7 +53,7 @@ def entries(kind: Kind) -> list[dict[str, Any]]:
 
 
 def find(name: str) -> _Choice:
-    """Return the discipline, scheduler, scheme, transport or topology of that name.
+    """Return the discipline, scheduler, scheme, path policy, transport or topology of that name.
 
     Raises InputError with the nearest name if there is none.
     """

@@ -34,6 +34,7 @@ const KINDS: &[(&str, &str, &str)] = &[
     ("discipline", "disciplines", "Disciplines"),
     ("scheduler", "schedulers", "Schedulers"),
     ("scheme", "schemes", "Congestion management schemes"),
+    ("path policy", "paths", "Path policies"),
     ("transport", "transports", "Transports"),
     ("topology", "topologies", "Topologies"),
 ];

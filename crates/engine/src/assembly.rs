@@ -212,7 +212,7 @@ impl<'a> Maker<'a> {
         at_ports
     }
 
-    /// The salts of all that a node sends: what came by links, unless it is a host, then that of its endpoints.
+    /// The salts of all packets that a node sends: those that came by links, unless it is a host, then its endpoints'.
     fn sending_salts(&mut self, node: NodeIndex, at_ports: &BTreeMap<NodeIndex, BTreeMap<u32, Vec<u32>>>) -> Salts {
         let Some(endpoints) = at_ports.get(&node) else { return self.salts_into(node) };
         let links = self.graph.links_before_endpoints(node);

@@ -31,7 +31,7 @@ struct Input {
 pub(crate) struct CrossbarParts {
     pub name: String,
     pub spec: CrossbarSpec,
-    /// Of each input.
+    /// The books of each input.
     pub books: Vec<Books>,
     /// Packets find the numbers of their outputs there, by `to_output`.
     pub table: ForwardingTable,

@@ -43,11 +43,11 @@ enum Row {
 /// Nothing: no link, no number.
 pub const NONE: u32 = u32::MAX;
 
-/// The bit that tells sets from links. A network has fewer links.
+/// The bit of a set, which no link has. A network has fewer links.
 const SET: u32 = 1 << 31;
 
-/// What a path costs. Of paths with equal metrics, the one whose links come first is preferred, in the same way in both
-/// directions.
+/// The cost of a path. The one whose links come first is preferred among paths with equal metrics, in the same way in
+/// both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
     metric: u64,
@@ -278,7 +278,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// What the paths to one root cost.
+/// The costs of the paths to one root.
 struct Tree {
     costs: Vec<Option<Cost>>,
     reached: Vec<NodeIndex>,

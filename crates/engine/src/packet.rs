@@ -61,8 +61,8 @@ pub const fn departure_stamp(now: Time) -> u64 {
     now.picoseconds() & DEPARTURE_MASK
 }
 
-/// The contents of an ACK's stamp: in the low bits its slot in the [`side_tables::SideTables`] (0: none), above them the
-/// timestamp that it returns, in nanoseconds, plus one (0: none).
+/// The contents of an ACK's stamp: in the low bits its slot in the [`side_tables::SideTables`] (0: none), above them
+/// the timestamp that it returns, in nanoseconds, plus one (0: none).
 pub mod ack_stamp {
     use forebay_qdisc::Time;
 
@@ -238,7 +238,7 @@ impl Packet {
     /// How many congestion points tags can tell apart.
     pub(crate) const MOST_TAGS: u32 = (1 << RateLabel::BITS) - 1;
 
-    /// How many inputs a node can tell apart.
+    /// The most inputs that a node may have.
     pub(crate) const MOST_INPUTS: u32 = 1 << 24;
 
     /// The number of the input by which it came to its node.
@@ -266,13 +266,11 @@ impl Packet {
         Self { time, ..*self }
     }
 
-    /// Its four words.
     #[inline(always)]
     pub(crate) const fn words(&self) -> [u64; 4] {
         [self.time.picoseconds(), self.stamp, self.identity, self.header]
     }
 
-    /// The packet of these words.
     #[inline(always)]
     pub(crate) const fn from_words([time, stamp, identity, header]: [u64; 4]) -> Self {
         Self { time: Time::from_picoseconds(time), stamp, identity, header }

@@ -47,6 +47,9 @@ pub(crate) fn network(
     if let HostQueue::Packets(packets) = scenario.host_queue {
         builder.limit_device_queues(packets);
     }
+    if let Some(paths) = scenario.topology.paths() {
+        builder.choose_paths(paths.clone());
+    }
     let watched = watched_flows(&plan, scenario);
     let host_times = HostTimes::new(&plan, scenario);
     let lan = scenario.topology.lan();

@@ -1,5 +1,5 @@
-//! The choices to list and explain: disciplines, schedulers, schemes of congestion management, transports and
-//! topologies, each with its parameters.
+//! The choices to list and explain: disciplines, schedulers, schemes of congestion management, path policies,
+//! transports and topologies, each with its parameters.
 //!
 //! Nothing is written twice: a discipline's text is the opening comment of its source file, its parameters are those of
 //! its configuration.
@@ -9,14 +9,14 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
 use crate::schema::{
-    Algorithm, Cells, Chain, Dumbbell, Ethernet, Frames, Graph, SCHEDULERS, SCHEMES, ScenarioSpec, Star,
+    Algorithm, Cells, Chain, Dumbbell, Ethernet, Frames, Graph, PATH_POLICIES, SCHEDULERS, SCHEMES, ScenarioSpec, Star,
     SwitchTopology, TCP_VARIANTS, Topology, Transport, Udp, disciplines,
 };
 
 /// Something that a scenario can choose by its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// `"discipline"`, `"scheduler"`, `"scheme"`, `"transport"` or `"topology"`.
+    /// `"discipline"`, `"scheduler"`, `"scheme"`, `"path policy"`, `"transport"` or `"topology"`.
     pub kind: &'static str,
     /// Its name in a scenario.
     pub name: String,
@@ -125,7 +125,7 @@ macro_rules! example {
     };
 }
 
-/// Everything that can be listed: disciplines, schedulers, schemes, transports, topologies.
+/// Everything that can be listed: disciplines, schedulers, schemes, path policies, transports, topologies.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
     let documented = |kind: &'static str, algorithms: &[Algorithm]| -> Vec<Choice> {
@@ -135,6 +135,7 @@ pub fn choices() -> Vec<Choice> {
         disciplines().map(|(discipline, group)| algorithm_choice("discipline", &discipline, Some(group))).collect();
     choices.extend(documented("scheduler", SCHEDULERS));
     choices.extend(documented("scheme", SCHEMES));
+    choices.extend(documented("path policy", PATH_POLICIES));
     choices.extend([
         described::<Transport, TcpConfig>("transport", "tcp", example!("tcp")),
         described::<Transport, Udp>("transport", "udp", example!("udp")),
@@ -162,6 +163,7 @@ fn place(kind: &str) -> &'static str {
         "discipline" => "In the table of a link, such as `[topology.star.bottleneck]`:",
         "scheduler" => "In the table of a switch, `[topology.switch]`:",
         "scheme" => "In the table of an Ethernet, `[topology.ethernet]`:",
+        "path policy" => "In the table of a graph, `[topology.graph]`, or of an Ethernet, `[topology.ethernet]`:",
         "transport" => "In the table of a group of flows, `[[flows]]`:",
         _ => "A scenario:",
     }

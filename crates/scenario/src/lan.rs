@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use forebay_switching::PathPolicyConfig;
 use forebay_switching::congestion::CongestionManagement;
 use forebay_units::{Rate, Span};
 
@@ -20,6 +21,8 @@ pub struct Lan<'a> {
     pub adapter: &'a Adapter,
     /// The scheme that signals sources to slow down.
     pub congestion_management: Option<&'a CongestionManagement>,
+    /// Which of several equal paths packets take.
+    pub paths: &'a PathPolicyConfig,
     /// Periods in which a port or a node is slower than its link.
     pub service: &'a [Service],
     /// Of each node and switch, by name.
@@ -88,6 +91,7 @@ impl Topology {
                     cables: of_nodes.chain(trunks).map(cable).collect(),
                     adapter: &ethernet.adapter,
                     congestion_management: ethernet.congestion_management.as_ref(),
+                    paths: &ethernet.paths,
                     service: &ethernet.service,
                     stations: BTreeMap::new(),
                     stops_classes: false,
@@ -112,6 +116,7 @@ fn of_graph(graph: &Graph) -> Option<Lan<'_>> {
         cables: Vec::with_capacity(graph.links.len()),
         adapter: &graph.adapter,
         congestion_management: graph.congestion_management.as_ref(),
+        paths: &graph.paths,
         service: &[],
         stations: BTreeMap::new(),
         stops_classes: false,

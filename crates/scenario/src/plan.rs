@@ -25,7 +25,7 @@ pub(crate) struct PlannedNode<'s> {
     pub kind: PlannedKind<'s>,
 }
 
-/// What a node is.
+/// The kind of a node.
 pub(crate) enum PlannedKind<'s> {
     /// Where flows begin and end.
     Host,

@@ -5,6 +5,7 @@ mod sizes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_engine::Warning;
+use forebay_switching::PathPolicyConfig;
 use petgraph::algo::dijkstra;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::{EdgeFiltered, EdgeRef};
@@ -30,7 +31,7 @@ fn traces(spec: &ScenarioSpec, writes_files: bool) -> Option<Warning> {
 
 /// Where a route is one of several that are equally short.
 fn equal_paths(spec: &ScenarioSpec) -> Option<Warning> {
-    let map = Map::new(spec)?;
+    let map = Map::new(spec).filter(|_| spec.topology.paths() == Some(&PathPolicyConfig::default()))?;
     let mut pairs: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for group in &spec.flows {
         for (from, to) in ends(spec, group) {
@@ -54,8 +55,8 @@ fn equal_paths(spec: &ScenarioSpec) -> Option<Warning> {
             "`{from}` to `{to}` has {paths} equally short paths, of which all packets take the same one{others}"
         ),
         remedy:
-            "the capacity of the other paths is not used: multipath routing (ECMP) is not modeled; a larger `metric` \
-                 of a link takes it out of the choice"
+            "the capacity of the other paths is not used; `paths = \"ecmp\"` in the table of the topology spreads the \
+             flows, and a larger `metric` of a link takes it out of the choice"
                 .into(),
     })
 }

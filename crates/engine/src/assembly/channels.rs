@@ -24,7 +24,7 @@ const PORT: f64 = 1.0;
 /// Any length will do for a rough measure.
 const PACKET_BITS: f64 = 8000.0;
 
-/// What the flows send on each link.
+/// The packets of the flows on each link.
 pub(crate) struct LinkUse<'a> {
     links: &'a [LinkParameters],
     /// The length of the shortest packet.
@@ -77,7 +77,7 @@ struct Sent {
     delay: Span,
 }
 
-/// What comes next, if it is the same for all packets.
+/// The node that packets come to next, if it is the same for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     Unknown,
@@ -112,7 +112,7 @@ pub(crate) struct ChannelFinder<'a> {
     pub next: NextNodes,
 }
 
-/// The channels of a network, and what follows from the paths of its flows.
+/// The channels of a network, with the loads and next nodes that follow from the paths of its flows.
 pub(crate) struct FoundChannels {
     pub channels: Vec<Channel>,
     /// Expected packets per second at each node of the driver, weighted by cost.
@@ -152,7 +152,8 @@ impl<'a> ChannelFinder<'a> {
         &self.groups.groups[group as usize][host as usize]
     }
 
-    /// Notes what comes next behind each link of a path that begins at `from` and ends at a node of the driver.
+    /// Notes the node that comes next behind each link of a path that begins at `from` and ends at a node of the
+    /// driver.
     fn note_next(&mut self, from: NodeIndex, path: &[LinkId], end: NodeId) {
         let NextNodes { behind, out_of } = &mut self.next;
         let mut before = &mut out_of[from as usize];

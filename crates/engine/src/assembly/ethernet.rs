@@ -28,7 +28,7 @@ use crate::observe::queue_series::QueueSeries;
 use crate::rng::stream;
 use crate::spec::{AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl, LinkId, NodeIndex, NodeSpec, Transport};
 
-/// What all nodes of the Ethernets of a network share.
+/// The view that all nodes of the Ethernets of a network share.
 pub(super) struct EthernetView {
     /// Whether any node stops single classes of its neighbours.
     pub pause_by_class: bool,
@@ -44,9 +44,9 @@ impl Maker<'_> {
     /// Adds switches, then adapters.
     ///
     /// # Errors
-    /// If a part of the description is invalid: the memory, the number of flows or disciplines at a switch, a queue at
-    /// an adapter, PAUSE towards another kind of node, or a link in one direction alone. Also for the ends or the way
-    /// back of a flow, its endpoints, or its transport.
+    /// If a part of the description is invalid: the memory, the number of flows or disciplines at a switch, or a queue
+    /// at an adapter. Also for PAUSE towards another kind of node, for a link in one direction alone, and for the ends
+    /// or the way back of a flow, its endpoints, or its transport.
     pub(super) fn ethernet(&mut self, endpoints: &Endpoints<'_>, nodes: &mut Vec<PlacedNode>) -> Result<(), RunError> {
         if !self.graph.kinds.iter().any(|kind| kind.is_ethernet()) {
             return Ok(());
@@ -161,7 +161,7 @@ impl Maker<'_> {
         let sampled = self.probes.queues && self.probes.interval.is_some();
         let by_class = view.pause_by_class || spec.strict_priority;
         Ok(EthernetSwitch::new(EthernetSwitchParts {
-            ports: self.switch_ports(&spec, node, &links, rows, by_class, first_point, view)?,
+            ports: self.switch_ports(&spec, node, &links, rows, (by_class, first_point), view)?,
             memory,
             by_class,
             forwarding,
@@ -181,8 +181,7 @@ impl Maker<'_> {
         node: NodeIndex,
         links: &[(LinkId, LinkId)],
         rows: Vec<Vec<u32>>,
-        by_class: bool,
-        first_point: u32,
+        (by_class, first_point): (bool, u32),
         view: &EthernetView,
     ) -> Result<Vec<SwitchPort>, RunError> {
         let sampled = self.probes.queues && self.probes.interval.is_some();

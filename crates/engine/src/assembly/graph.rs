@@ -12,7 +12,7 @@ use crate::rng::salt;
 use crate::spec::flows::{Flow, Flows};
 use crate::spec::{LinkId, NodeIndex, NodeSpec};
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Host,
@@ -49,9 +49,9 @@ pub(crate) struct Graph {
     pub inputs: Vec<u32>,
     pub outputs: Vec<u32>,
     pub forwarding: Forwarding,
-    /// Of each node; empty if each packet takes the first of several paths.
+    /// The policy of each node; empty if each packet takes the first of several paths.
     policies: Vec<Option<Arc<dyn PathPolicy>>>,
-    /// Of each (flow, direction); empty likewise.
+    /// The entropy of each (flow, direction); empty likewise.
     entropies: Vec<u32>,
 }
 

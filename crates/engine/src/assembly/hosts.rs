@@ -61,7 +61,7 @@ enum GroupFeeder {
     Group(u32),
 }
 
-/// What the paths of the flows say about hosts.
+/// The use of links at hosts, by the paths of the flows.
 struct Use<'a> {
     graph: &'a Graph,
     links: &'a [LinkParameters],
@@ -152,8 +152,8 @@ impl<'a> Use<'a> {
     }
 }
 
-/// Calls `visit` for the packets of each flow in each direction that has any, with its number and the endpoints at which
-/// they begin and end. Frames have no endpoints.
+/// Calls `visit` for the packets of each flow in each direction that has any, with its number and the endpoints at
+/// which they begin and end. Frames have no endpoints.
 pub(crate) fn each_stream(
     flows: &Flows,
     numbers: &Numbers,
@@ -233,28 +233,66 @@ impl Hosts {
         numbers: &Numbers,
         node_of: impl Fn(LinkId) -> Option<NodeId>,
     ) -> Result<HostGroups, RunError> {
+        let (receivers, feeders) = self.receivers(graph, flows, numbers, node_of)?;
         let Self { plans, host_of, .. } = self;
-        // Packets for a host without a downlink all arrive at one group.
-        let (mut receivers, mut receiver_of): (Vec<Vec<u32>>, Vec<u32>) = (Vec::new(), vec![NONE; plans.len()]);
-        let mut of_node: BTreeMap<NodeIndex, u32> = BTreeMap::new();
-        let mut feeders: Vec<(u32, Feeder)> = Vec::new();
+        let mut grouped = Grouped { groups: Vec::new(), of: vec![None; plans.len()], by_feeders: BTreeMap::new() };
+        // Those who receive nothing have no feeders.
+        for host in (0..plans.len() as u32).filter(|&host| receivers.of_host[host as usize] == NONE) {
+            grouped.put(&[host], (NONE, Vec::new()));
+        }
+        let domain = |hosts: &[u32]| {
+            let plan = &plans[hosts[0] as usize];
+            plan.downlink.map_or(plan.node, |downlink| graph.edges[downlink as usize].from)
+        };
+        // Hosts that other hosts feed without a node between them wait until those are in groups.
+        let mut waiting: Vec<&[(u32, Feeder)]> = feeders.chunk_by(|one, other| one.0 == other.0).collect();
+        loop {
+            let before = waiting.len();
+            waiting.retain(|of_receiver| {
+                let hosts = &receivers.hosts[of_receiver[0].0 as usize];
+                let feeders = grouped.feeders(of_receiver, &host_of);
+                feeders.map(|feeders| grouped.put(hosts, (domain(hosts), feeders))).is_none()
+            });
+            if waiting.len() == before {
+                break;
+            }
+        }
+        // Hosts that feed one another in a circle, and what they feed, are a group that feeds itself. Each of them has
+        // a downlink, so that no packet comes back without delay. A host without feeders is in another group.
+        let itself = vec![GroupFeeder::Group(grouped.groups.len() as u32)];
+        for of_receiver in waiting {
+            let hosts = &receivers.hosts[of_receiver[0].0 as usize];
+            grouped.put(hosts, (domain(hosts), itself.clone()));
+        }
+        let Grouped { groups, of, .. } = grouped;
+        let of_host: Vec<(u32, u32)> = of.into_iter().map(Option::unwrap_or_default).collect();
+        let group_of = host_of.iter().map(|&host| if host == NONE { (NONE, NONE) } else { of_host[host as usize] });
+        let group_of = group_of.collect();
+        let group_at = |receiver: u32| of_host[receivers.hosts[receiver as usize][0] as usize].0;
+        let receiving = receivers.at_node.iter().map(|(&node, &receiver)| (node, group_at(receiver))).collect();
+        let mut plans: Vec<Option<HostPlan>> = plans.into_iter().map(Some).collect();
+        let take = |hosts: Vec<u32>| hosts.into_iter().filter_map(|host| plans[host as usize].take()).collect();
+        Ok(HostGroups { groups: groups.into_iter().map(take).collect(), group_of, receiving })
+    }
+
+    /// The receivers of packets, and the feeders of each, in order.
+    fn receivers(
+        &self,
+        graph: &Graph,
+        flows: &Flows,
+        numbers: &Numbers,
+        node_of: impl Fn(LinkId) -> Option<NodeId>,
+    ) -> Result<(Receivers, Vec<(u32, Feeder)>), RunError> {
+        let mut receivers =
+            Receivers { hosts: Vec::new(), of_host: vec![NONE; self.plans.len()], at_node: BTreeMap::new() };
+        let mut feeders = Vec::new();
         each_stream(flows, numbers, |stream, direction, (from, to)| {
-            let host = host_of[to as usize];
+            let host = self.host_of[to as usize];
             if host == NONE {
                 return Ok(());
             }
-            let plan = &plans[host as usize];
-            if receiver_of[host as usize] == NONE {
-                let mut new = || {
-                    receivers.push(Vec::new());
-                    receivers.len() as u32 - 1
-                };
-                let receiver =
-                    if plan.downlink.is_some() { new() } else { *of_node.entry(plan.node).or_insert_with(new) };
-                receivers[receiver as usize].push(host);
-                receiver_of[host as usize] = receiver;
-            }
-            let receiver = receiver_of[host as usize];
+            let plan = &self.plans[host as usize];
+            let receiver = receivers.of(host, plan);
             if graph.spreads() {
                 // Any link to the node in front of the downlink may be on the path.
                 let front = plan.downlink.map_or(plan.node, |downlink| graph.edges[downlink as usize].from);
@@ -268,57 +306,33 @@ impl Hosts {
         })?;
         feeders.sort_unstable();
         feeders.dedup();
-        let mut grouped = Grouped { groups: Vec::new(), of: vec![None; plans.len()], by_feeders: BTreeMap::new() };
-        // Those who receive nothing have no feeders.
-        for host in (0..plans.len() as u32).filter(|&host| receiver_of[host as usize] == NONE) {
-            grouped.put(&[host], (NONE, Vec::new()));
+        Ok((receivers, feeders))
+    }
+}
+
+/// Hosts that receive at one place: one with a downlink, or all parts of one without.
+struct Receivers {
+    hosts: Vec<Vec<u32>>,
+    /// The receiver that each host is a part of; [`NONE`] if it receives nothing.
+    of_host: Vec<u32>,
+    /// Those without a downlink.
+    at_node: BTreeMap<NodeIndex, u32>,
+}
+
+impl Receivers {
+    /// The receiver of a host, which may be new.
+    fn of(&mut self, host: u32, plan: &HostPlan) -> u32 {
+        let Self { hosts, of_host, at_node } = self;
+        let known = &mut of_host[host as usize];
+        if *known == NONE {
+            let mut new = || {
+                hosts.push(Vec::new());
+                hosts.len() as u32 - 1
+            };
+            *known = if plan.downlink.is_some() { new() } else { *at_node.entry(plan.node).or_insert_with(new) };
+            hosts[*known as usize].push(host);
         }
-        let domain = |receiver: &[u32]| {
-            let plan = &plans[receiver[0] as usize];
-            plan.downlink.map_or(plan.node, |downlink| graph.edges[downlink as usize].from)
-        };
-        // Hosts that other hosts feed without a node between them wait until those are in groups.
-        let mut waiting: Vec<&[(u32, Feeder)]> = feeders.chunk_by(|one, other| one.0 == other.0).collect();
-        loop {
-            let before = waiting.len();
-            waiting.retain(|of_receiver| {
-                let receiver = &receivers[of_receiver[0].0 as usize];
-                let known = |&(_, feeder): &(u32, Feeder)| match feeder {
-                    Feeder::Node(node) => Some(GroupFeeder::Node(node)),
-                    Feeder::Endpoint(endpoint) => {
-                        let host = host_of[endpoint as usize];
-                        grouped.of[host as usize].map(|(group, _)| GroupFeeder::Group(group))
-                    }
-                };
-                let Some(mut known) = of_receiver.iter().map(known).collect::<Option<Vec<GroupFeeder>>>() else {
-                    return true;
-                };
-                known.sort_unstable();
-                known.dedup();
-                grouped.put(receiver, (domain(receiver), known));
-                false
-            });
-            if waiting.len() == before {
-                break;
-            }
-        }
-        // Hosts that feed one another in a circle, and what they feed, are a group that feeds itself. Each of them has
-        // a downlink, so that no packet comes back without delay. A host without feeders is in another group.
-        let itself = vec![GroupFeeder::Group(grouped.groups.len() as u32)];
-        for of_receiver in waiting {
-            let receiver = &receivers[of_receiver[0].0 as usize];
-            grouped.put(receiver, (domain(receiver), itself.clone()));
-        }
-        let Grouped { groups, of, .. } = grouped;
-        let of_host: Vec<(u32, u32)> = of.into_iter().map(Option::unwrap_or_default).collect();
-        let group_of = host_of.iter().map(|&host| if host == NONE { (NONE, NONE) } else { of_host[host as usize] });
-        let group_of = group_of.collect();
-        let mut plans: Vec<Option<HostPlan>> = plans.into_iter().map(Some).collect();
-        let take = |hosts: Vec<u32>| hosts.into_iter().filter_map(|host| plans[host as usize].take()).collect();
-        let of_node = of_node.into_iter();
-        let receiving =
-            of_node.map(|(node, receiver)| (node, of_host[receivers[receiver as usize][0] as usize].0)).collect();
-        Ok(HostGroups { groups: groups.into_iter().map(take).collect(), group_of, receiving })
+        *known
     }
 }
 
@@ -332,6 +346,21 @@ struct Grouped {
 }
 
 impl Grouped {
+    /// The feeders of a receiver, if all of them are in groups.
+    fn feeders(&self, of_receiver: &[(u32, Feeder)], host_of: &[u32]) -> Option<Vec<GroupFeeder>> {
+        let known = |&(_, feeder): &(u32, Feeder)| match feeder {
+            Feeder::Node(node) => Some(GroupFeeder::Node(node)),
+            Feeder::Endpoint(endpoint) => {
+                let host = host_of[endpoint as usize];
+                self.of[host as usize].map(|(group, _)| GroupFeeder::Group(group))
+            }
+        };
+        let mut feeders = of_receiver.iter().map(known).collect::<Option<Vec<GroupFeeder>>>()?;
+        feeders.sort_unstable();
+        feeders.dedup();
+        Some(feeders)
+    }
+
     fn put(&mut self, hosts: &[u32], feeders: (NodeIndex, Vec<GroupFeeder>)) {
         let group = *self.by_feeders.entry(feeders).or_insert_with(|| {
             self.groups.push(Vec::new());

@@ -113,7 +113,7 @@ impl DriverNodes {
         Some(self.groups[link as usize]).filter(|&group| group != NONE)
     }
 
-    /// What feeds those behind a link last.
+    /// The last node in front of those behind a link.
     pub fn feeder(&self, graph: &Graph, link: LinkId) -> Option<NodeId> {
         let from = graph.edges[link as usize].from;
         let fabric = || Some(self.of_node(from)).filter(|_| graph.kind(from) == Kind::Crossbar);
@@ -209,7 +209,7 @@ impl<'a> Ways<'a> {
         Way::to(self.sender(link))
     }
 
-    /// A table of its own for a node: what `entry` makes of the next link.
+    /// A table of its own for a node, with the `entry` of the next link.
     pub fn table_of(&self, node: NodeIndex, entry: impl Fn(LinkId) -> u32) -> (ForwardingTable, Way) {
         let mut table = TableBuilder::default();
         let way = self.add_table(&mut table, node, entry);

@@ -71,8 +71,8 @@ impl FewFeeders {
         packet
     }
 
-    /// The first of several links, a bit each, on which the next packets arrive at the same time. Without a branch between
-    /// two, which would often be mispredicted.
+    /// The first of several links, a bit each, on which the next packets arrive at the same time. Without a branch
+    /// between two, which would often be mispredicted.
     #[inline(never)]
     fn choose(&self, mut links: u64) -> u32 {
         let rank = |link: u32| rank(self.links.salts[link as usize % Self::FEW], self.next);

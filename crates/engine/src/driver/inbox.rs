@@ -123,8 +123,8 @@ impl Inbox {
         self.push(Packet::from_words([time, stamp, identity, header]), pool)
     }
 
-    /// The words of a packet one by one: a packet that is passed whole must be stored, and a wide load behind that would
-    /// wait.
+    /// The words of a packet one by one: a packet that is passed whole must be stored, and a wide load behind that
+    /// would wait.
     #[inline(never)]
     fn push_to_others(&mut self, time: u64, stamp: u64, identity: u64, header: u64) {
         let packet = Packet::from_words([time, stamp, identity, header]);

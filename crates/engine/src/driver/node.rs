@@ -49,7 +49,7 @@ pub(crate) struct PlacedNode {
     pub arrivals: Arrivals,
 }
 
-/// The channels between nodes: what is on its way, and when each node is due.
+/// The channels between nodes: the packets on their way, and when each node is due.
 pub(crate) struct Channels {
     pub routes: Routes,
     inboxes: Vec<Inbox>,

@@ -1,8 +1,8 @@
 //! In which order nodes run within a round.
 //!
-//! A node may run beyond its feeders by the delay of the channel between them. It keeps up with feeders that run earlier
-//! in the round. A channel that leads back, from a later node, limits it to the delay of that channel. So channels that lead
-//! back must be long.
+//! A node may run beyond its feeders by the delay of the channel between them. It keeps up with feeders that run
+//! earlier in the round. A channel that leads back, from a later node, limits it to the delay of that channel. So
+//! channels that lead back must be long.
 
 use std::collections::BTreeSet;
 
@@ -41,8 +41,8 @@ pub(crate) fn order(nodes: usize, channels: &[Channel]) -> Option<(Vec<NodeId>, 
     best
 }
 
-/// An order in which all channels shorter than `delay` lead forward, if there is one. The next node is one with the fewest
-/// remaining feeders, so that most longer channels lead forward, too.
+/// An order in which all channels shorter than `delay` lead forward, if there is one. The next node is one with the
+/// fewest remaining feeders, so that most longer channels lead forward, too.
 fn forward(nodes: usize, channels: &[Channel], delay: Span) -> Option<Vec<NodeId>> {
     // Feeders that are not in the order yet: over short channels, and over all.
     let mut feeders = vec![(0_u32, 0_u32); nodes];
@@ -106,7 +106,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_order_is_better(channels in prop::collection::vec((0_u32..5, 0_u32..5, 1_u64..20), 1..12)) {
-            let channels: Vec<Channel> = channels.into_iter().map(|(from, to, delay)| channel(from, to, delay)).collect();
+            let channels = channels.into_iter().map(|(from, to, delay)| channel(from, to, delay));
+            let channels: Vec<Channel> = channels.collect();
             let (found, shortest) = order(5, &channels).unwrap();
             prop_assert_eq!(shortest, shortest_back(&found, &channels));
             let mut permutation = vec![0, 1, 2, 3, 4];

@@ -22,7 +22,7 @@ const CHOICE: u32 = 1 << 31;
 /// An entry that leads nowhere.
 pub(crate) const NOWHERE: u32 = !CHOICE;
 
-/// What comes next: an entry, or where in a table the entry for destination 0 is; the others follow.
+/// The next entry, or where in a table the entry for destination 0 is; the others follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Way(u32);
 
@@ -51,7 +51,7 @@ pub(crate) struct TableBuilder {
 }
 
 impl TableBuilder {
-    /// Adds a way by destination: what `entry` makes of the next hop there. Of several, `policy` chooses.
+    /// Adds a way by destination, with the `entry` of the next hop there. `policy` chooses among several.
     pub fn add_by_destination<'a>(
         &mut self,
         next_hops: impl Iterator<Item = &'a [LinkId]>,
@@ -110,7 +110,7 @@ impl ForwardingTable {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Destinations {
     numbers: Arc<[u32]>,
-    /// What equal paths are chosen by; empty without any.
+    /// The hashes by which equal paths are chosen; empty without any.
     entropies: Arc<[u32]>,
 }
 

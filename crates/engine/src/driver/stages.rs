@@ -12,8 +12,8 @@ use forebay_qdisc::Span;
 use crate::driver::node::NodeId;
 use crate::driver::order::Channel;
 
-/// The stage of each node, and their number. Nodes in the range `together` form two stages without channels inside, or one
-/// if that cannot be. Each other node is its own.
+/// The stage of each node, and their number. Nodes in the range `together` form two stages without channels inside, or
+/// one if that cannot be. Each other node is its own.
 pub(crate) fn stages(nodes: usize, channels: &[Channel], together: Range<NodeId>) -> (Vec<usize>, usize) {
     let mut stage_of = vec![0; nodes];
     let mut stages = 0;

@@ -1,7 +1,7 @@
 //! One network on several threads: the same results.
 //!
-//! Each thread runs some stages, with channels of its own. At the barrier that ends a round it hands over the packets for
-//! nodes of other threads, and how far it has come. Feeders on other threads count as of the last barrier.
+//! Each thread runs some stages, with channels of its own. At the barrier that ends a round it hands over the packets
+//! for nodes of other threads, and how far it has come. Feeders on other threads count as of the last barrier.
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};

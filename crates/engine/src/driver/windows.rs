@@ -1,8 +1,8 @@
 //! The driver: runs each node as far as its arrivals are known.
 //!
 //! In a round every stage, mostly a single node, has one turn. It may run until a feeder could next send it something:
-//! until the feeder has run or its link is busy, plus the delay of the channel. So stages may be at different times. When
-//! nothing happens for a while, the next round begins at the next event.
+//! until the feeder has run or its link is busy, plus the delay of the channel. So stages may be at different times.
+//! When nothing happens for a while, the next round begins at the next event.
 
 #[cfg(feature = "oracle")]
 mod oracle;

@@ -32,7 +32,8 @@ pub struct LinkSpec {
     pub shares_state: bool,
     /// Probability with which a data packet is lost on entering the link.
     pub loss: f64,
-    /// Changes of the rate at which an Ethernet switch sends on it, in the order of time. None: its own rate throughout.
+    /// Changes of the rate at which an Ethernet switch sends on it, in the order of time. None: its own rate
+    /// throughout.
     pub service: Vec<ServiceStep>,
     /// Where its packets are recorded.
     pub trace: Option<TraceSpec>,

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use forebay_switching::congestion::CongestionManagement;
-use forebay_switching::{OutputLimit, PAUSE_QUANTUM_BITS};
+use forebay_switching::{OutputLimit, PAUSE_QUANTUM_BITS, PathPolicyConfig};
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -44,6 +44,9 @@ pub struct Ethernet {
     /// Links between switches: pairs of names.
     #[serde(default)]
     pub trunks: Vec<[String; 2]>,
+    /// Which of several equally short paths a packet takes. With `congestion_management`: `single`.
+    #[serde(default)]
+    pub paths: PathPolicyConfig,
     /// Periods in which a port sends, or a node takes, frames at less than the link's rate.
     #[serde(default)]
     pub service: Vec<Service>,

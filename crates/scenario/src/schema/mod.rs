@@ -9,6 +9,7 @@ mod ethernet;
 mod flows;
 mod host;
 mod one_or_many;
+mod paths;
 mod probes;
 mod python;
 mod queue;
@@ -30,6 +31,7 @@ pub use flows::{
 };
 pub use host::{HostJitter, HostQueue};
 pub use one_or_many::OneOrMany;
+pub(crate) use paths::PATH_POLICIES;
 pub use probes::{FlowGauges, Probes, SeriesKind, Trace};
 pub use python::PythonQueue;
 pub(crate) use queue::disciplines;

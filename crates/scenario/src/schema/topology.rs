@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use forebay_switching::PathPolicyConfig;
 use forebay_switching::congestion::CongestionManagement;
 use forebay_units::Rate;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -131,6 +132,9 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// Full-duplex links between them.
     pub links: Vec<GraphLink>,
+    /// Which of several equally short paths a packet takes. With `congestion_management`: `single`.
+    #[serde(default)]
+    pub paths: PathPolicyConfig,
     /// Ethernet switches only: properties of the adapter of every host.
     #[serde(default)]
     pub adapter: Adapter,
@@ -217,6 +221,16 @@ impl Topology {
     #[must_use]
     pub fn switch(&self) -> Option<&SwitchTopology> {
         if let Self::Switch(switch) = self { Some(switch) } else { None }
+    }
+
+    /// Which of several equal paths packets take, where the topology may have several.
+    #[must_use]
+    pub fn paths(&self) -> Option<&PathPolicyConfig> {
+        match self {
+            Self::Graph(graph) => Some(&graph.paths),
+            Self::Ethernet(ethernet) => Some(&ethernet.paths),
+            _ => None,
+        }
     }
 
     /// The Ethernet, if the topology is one.

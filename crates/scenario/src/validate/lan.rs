@@ -5,7 +5,9 @@ use forebay_document::{Invalid, Path};
 use std::collections::BTreeSet;
 
 use forebay_switching::congestion::{CONTROL_FRAME_BYTES, CongestionManagement};
-use forebay_switching::{OutputLimit, ParameterError, PauseConfig, SharedMemory, SharedMemoryConfig, headroom};
+use forebay_switching::{
+    OutputLimit, ParameterError, PathPolicyConfig, PauseConfig, SharedMemory, SharedMemoryConfig, headroom,
+};
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 
 use super::check::{DAY, Validity, check_span, require};
@@ -64,6 +66,10 @@ pub(super) fn schemes(lan: &Lan<'_>, path: &Path) -> Validity {
     require(limiters != Some(0), || adapter.key("rate_limiters"), none, "expected at least 1")?;
     let Some(scheme) = lan.congestion_management else { return Ok(()) };
     let at = path.key("congestion_management").key(scheme.name());
+    let is_single = *lan.paths == PathPolicyConfig::default();
+    let message = || format!("`{}` with congestion management", lan.paths.name());
+    let label = "expected `single`: the messages to a source go back the way that its frames came";
+    require(is_single, || path.key("paths"), message, label)?;
     for rate in rates(lan) {
         scheme.check(rate).map_err(|error| refused(scheme.name(), error, &at))?;
     }
