@@ -154,7 +154,8 @@ impl Forwarding {
         let mut tree = Tree::new(forwards.len());
         for (root, destinations) in trees {
             tree.grow(&graph, root);
-            for (node, hops) in tree.next_hops(&graph) {
+            let has_table = |node: NodeIndex| matches!(forwarding.rows[node as usize], Row::At(_));
+            for (node, hops) in tree.next_hops(&graph, has_table) {
                 let hop = forwarding.add_set(hops);
                 forwarding.enter(node, destinations.iter().map(|&(destination, _)| (destination, hop)));
             }
@@ -310,15 +311,15 @@ impl Tree {
         }
     }
 
-    /// The nodes from which the root can be reached, each with the links that begin paths of the least metric, the
-    /// preferred one first.
-    fn next_hops(&self, graph: &Graph<'_>) -> Vec<(NodeIndex, Vec<LinkId>)> {
+    /// The nodes in question from which the root can be reached, each with the links that begin paths of the least
+    /// metric, the preferred one first.
+    fn next_hops(&self, graph: &Graph<'_>, of: impl Fn(NodeIndex) -> bool) -> Vec<(NodeIndex, Vec<LinkId>)> {
         let mut hops: Vec<(NodeIndex, Cost, LinkId)> = Vec::new();
         for &node in &self.reached {
             let Some(cost) = self.costs[node as usize] else { continue };
-            hops.extend(graph.into.of(node).iter().map(|&link| {
+            hops.extend(graph.into.of(node).iter().filter_map(|&link| {
                 let Edge { from, metric, .. } = graph.edges[link as usize];
-                (from, cost.plus(metric, graph.places[link as usize]), link)
+                of(from).then(|| (from, cost.plus(metric, graph.places[link as usize]), link))
             }));
         }
         hops.sort_unstable();

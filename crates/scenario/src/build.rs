@@ -8,7 +8,7 @@ use std::path::Path;
 
 use forebay_engine::{
     Application, CellArrivals, CrossbarSpec, Distribution, FlowSpec, Inputs, LinkSpec, Network, NetworkBuilder,
-    NodeSpec, Probes, RateStep, RunError, TraceSpec, Transport, UdpPattern, stream,
+    NodeSpec, Probes, RateStep, RunError, ServiceStep, TraceSpec, Transport, UdpPattern, stream,
 };
 use forebay_qdisc::{Queue, Rng, Time};
 use forebay_switching::{InputFifos, SharedMemory, VirtualOutputQueues};
@@ -59,6 +59,9 @@ pub(crate) fn network(
         }
         builder.add_node(&node.name, node_spec(node, lan.as_ref(), scenario)?);
     }
+    if lan.is_none() {
+        plan.nodes = Vec::new();
+    }
     // Links of a million flows take hundreds of megabytes: each is freed when it has been added.
     for (index, link) in std::mem::take(&mut plan.links).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
@@ -66,13 +69,7 @@ pub(crate) fn network(
         }
         let switch = switches.entry(link.from).or_insert_with(|| Switch::new(seed, guests));
         let watched_flows = watched.get(link.name.as_str()).cloned().unwrap_or_default();
-        let ends = [link.from, link.to].map(|node| &plan.nodes[node as usize]);
-        let service = match (&lan, ends) {
-            (Some(lan), [PlannedNode { kind: PlannedKind::EthernetSwitch(_), .. }, to]) => {
-                ethernet::service(lan, &to.name, ServiceAt::Switch)
-            }
-            _ => Vec::new(),
-        };
+        let service = lan.as_ref().map_or_else(Vec::new, |lan| service(lan, &plan, &link));
         let link = link_spec(link, switch, guests, watched_flows, scenario, seed, out)?;
         builder.add_link(LinkSpec { service, ..link });
     }
@@ -95,6 +92,16 @@ fn probes(scenario: &ScenarioSpec) -> Probes {
         queues: wanted(SeriesKind::Queues),
         flows: wanted(SeriesKind::Flows),
         links: wanted(SeriesKind::Links),
+    }
+}
+
+/// The changes of the rate at which a switch of an Ethernet sends on a link.
+fn service(lan: &Lan<'_>, plan: &Plan<'_>, link: &PlannedLink) -> Vec<ServiceStep> {
+    let [from, to] = [link.from, link.to].map(|node| &plan.nodes[node as usize]);
+    if matches!(from.kind, PlannedKind::EthernetSwitch(_)) {
+        ethernet::service(lan, &to.name, ServiceAt::Switch)
+    } else {
+        Vec::new()
     }
 }
 

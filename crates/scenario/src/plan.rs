@@ -32,7 +32,7 @@ pub(crate) enum PlannedKind<'s> {
     /// A host with an adapter.
     Adapter,
     Router,
-    Crossbar(PlannedFabric),
+    Crossbar(Box<PlannedFabric>),
     EthernetSwitch(&'s SharedMemorySwitch),
 }
 

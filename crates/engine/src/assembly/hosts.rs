@@ -196,15 +196,16 @@ impl Hosts {
         delay: impl Fn(LinkId) -> Span,
     ) -> Result<Self, RunError> {
         let of_flows = Use::new(graph, links, flows, numbers)?;
-        let mut endpoints_at: BTreeMap<NodeIndex, Vec<EndpointId>> = BTreeMap::new();
-        for endpoint in 0..numbers.flow_of.len() as EndpointId {
-            let node = numbers.node(endpoint, flows);
-            if !graph.kind(node).is_ethernet() {
-                endpoints_at.entry(node).or_default().push(endpoint);
-            }
+        let all = (0..numbers.flow_of.len() as EndpointId).map(|endpoint| (numbers.node(endpoint, flows), endpoint));
+        let mut placed: Vec<(NodeIndex, EndpointId)> =
+            all.filter(|(node, _)| !graph.kind(*node).is_ethernet()).collect();
+        placed.sort_unstable();
+        let mut plans: Vec<HostPlan> = Vec::new();
+        for of_node in placed.chunk_by(|one, other| one.0 == other.0) {
+            let endpoints: Vec<EndpointId> = of_node.iter().map(|&(_, endpoint)| endpoint).collect();
+            plans.extend(of_flows.hosts(of_node[0].0, &endpoints, &delay));
         }
-        let hosts = endpoints_at.iter().flat_map(|(&node, endpoints)| of_flows.hosts(node, endpoints, &delay));
-        let mut plans: Vec<HostPlan> = hosts.collect();
+        drop(placed);
         plans.sort_by_key(|plan| plan.endpoints[0]);
         // The endpoints of a node are numbered behind its links.
         let mut next_input: BTreeMap<NodeIndex, u32> = BTreeMap::new();

@@ -46,7 +46,7 @@ fn planned_kind<'s>(graph: &'s Graph, node: &'s Node) -> PlannedKind<'s> {
     });
     let rates: Vec<_> = from_here.collect();
     match rates.iter().max() {
-        Some(&line_rate) => PlannedKind::Crossbar(PlannedFabric { ports: rates.len(), spec, line_rate }),
+        Some(&line_rate) => PlannedKind::Crossbar(Box::new(PlannedFabric { ports: rates.len(), spec, line_rate })),
         // Without links nothing crosses it.
         None => PlannedKind::Router,
     }

@@ -12,9 +12,11 @@ impl Plan<'_> {
         let ports = switch.ports as usize;
         let kind = match &switch.fabric {
             Fabric::OutputQueued => PlannedKind::Router,
-            fabric => {
-                PlannedKind::Crossbar(PlannedFabric { ports, spec: fabric.clone(), line_rate: switch.input.rate })
-            }
+            fabric => PlannedKind::Crossbar(Box::new(PlannedFabric {
+                ports,
+                spec: fabric.clone(),
+                line_rate: switch.input.rate,
+            })),
         };
         let node = self.node(names::SWITCH, kind);
         // Cells begin at the multiplexers.
