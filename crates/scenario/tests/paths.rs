@@ -111,3 +111,53 @@ fn congestion_management_refuses_to_spread() {
     let error = Scenario::load(&text, "paths.toml", &[]).unwrap_err().to_string();
     assert!(error.contains("`ecmp` with congestion management"), "{error}");
 }
+
+#[test]
+fn a_flow_alone_crosses_the_fabric_of_its_switch() {
+    let text = r#"
+        duration = "1 s"
+        [topology.switch]
+        ports = 2
+        fabric = "cioq"
+        access = { rate = "10 Mbps", delay = "1 ms" }
+        input = { rate = "1 Mbps", delay = "1 ms" }
+        output = { rate = "1 Mbps", delay = "1 ms", queue = "drop_tail" }
+        [[flows]]
+        name = "tcp"
+        transport = "tcp"
+    "#;
+    let result = result(text);
+    let (names, arrived) = (result.queues.texts("name"), result.queues.counts("packets_arrived"));
+    let counts = |of: &str| -> u64 {
+        names.iter().zip(arrived).filter(|(name, _)| name.starts_with(of)).map(|(_, arrived)| arrived).sum()
+    };
+    assert!(counts("out-") > 50);
+    assert!(counts("switch/input-").abs_diff(counts("out-")) < 5, "{} and {}", counts("switch/input-"), counts("out-"));
+}
+
+#[test]
+fn hosts_with_links_to_each_other_and_to_a_router_use_both() {
+    let text = r#"
+        duration = "1 s"
+        [topology.graph]
+        nodes = [{ name = "r", kind = "router" }, { name = "a" }, { name = "b" }, { name = "c" }]
+        links = [
+            { from = "a", to = "r", rate = "10 Mbps", delay = "0 s", queue = "drop_tail" },
+            { from = "b", to = "r", rate = "10 Mbps", delay = "0 s", queue = "drop_tail" },
+            { from = "c", to = "r", rate = "10 Mbps", delay = "0 s", queue = "drop_tail" },
+            { from = "a", to = "b", rate = "1 Gbps", delay = "0 s" },
+        ]
+        [[flows]]
+        name = "tcp"
+        count = 4
+        from = ["a", "b", "a", "c"]
+        to = ["b", "a", "c", "a"]
+        transport = "tcp"
+        app.request_response = { request = "100 B", response = "10 KB", think = "1 ms" }
+    "#;
+    let scenario = scenario(text);
+    let one = run(&scenario, None, None, &mut |_| true).unwrap();
+    let in_order = run_in_order(&scenario, None, None, &mut |_| true).unwrap();
+    assert_eq!(one.digest, in_order.digest);
+    assert!(one.links.floats("utilization").iter().filter(|utilization| **utilization > 0.0).count() >= 6);
+}

@@ -157,11 +157,13 @@ impl<'a> ChannelFinder<'a> {
     fn note_next(&mut self, from: NodeIndex, path: &[LinkId], end: NodeId) {
         let NextNodes { behind, out_of } = &mut self.next;
         let mut before = &mut out_of[from as usize];
-        for (&link, place) in path.iter().zip(1..) {
-            match self.nodes.feeder(self.graph, link) {
+        for &link in path {
+            let sender = self.graph.edges[link as usize].from;
+            let fabric = (self.graph.kind(sender) == Kind::Crossbar).then(|| self.nodes.of_node(sender));
+            match fabric.or(self.nodes.of_link(link)) {
                 Some(node) => before.note(node),
                 // A downlink is part of the group of its host, an uplink of its host.
-                None if place == path.len() && place > 1 => break,
+                None if self.nodes.group_behind(link).is_some() => break,
                 None => {}
             }
             before = &mut behind[link as usize];

@@ -239,11 +239,12 @@ impl Hosts {
         let mut grouped = Grouped { groups: Vec::new(), of: vec![None; plans.len()], by_feeders: BTreeMap::new() };
         // Those who receive nothing have no feeders.
         for host in (0..plans.len() as u32).filter(|&host| receivers.of_host[host as usize] == NONE) {
-            grouped.put(&[host], (NONE, Vec::new()));
+            grouped.put(&[host], (NONE, false, Vec::new()));
         }
-        let domain = |hosts: &[u32]| {
+        let place = |hosts: &[u32], feeders| {
             let plan = &plans[hosts[0] as usize];
-            plan.downlink.map_or(plan.node, |downlink| graph.edges[downlink as usize].from)
+            let node = plan.downlink.map_or(plan.node, |downlink| graph.edges[downlink as usize].from);
+            (node, plan.downlink.is_some(), feeders)
         };
         // Hosts that other hosts feed without a node between them wait until those are in groups.
         let mut waiting: Vec<&[(u32, Feeder)]> = feeders.chunk_by(|one, other| one.0 == other.0).collect();
@@ -252,18 +253,18 @@ impl Hosts {
             waiting.retain(|of_receiver| {
                 let hosts = &receivers.hosts[of_receiver[0].0 as usize];
                 let feeders = grouped.feeders(of_receiver, &host_of);
-                feeders.map(|feeders| grouped.put(hosts, (domain(hosts), feeders))).is_none()
+                feeders.map(|feeders| grouped.put(hosts, place(hosts, feeders))).is_none()
             });
             if waiting.len() == before {
                 break;
             }
         }
-        // Hosts that feed one another in a circle, and what they feed, are a group that feeds itself. Each of them has
-        // a downlink, so that no packet comes back without delay. A host without feeders is in another group.
+        // Hosts that feed one another in a circle, and what they feed, are in groups that feed themselves. A packet
+        // between hosts of one group crosses a downlink and comes to the next one with delay, or an uplink.
         let itself = vec![GroupFeeder::Group(grouped.groups.len() as u32)];
         for of_receiver in waiting {
             let hosts = &receivers.hosts[of_receiver[0].0 as usize];
-            grouped.put(hosts, (domain(hosts), itself.clone()));
+            grouped.put(hosts, place(hosts, itself.clone()));
         }
         let Grouped { groups, of, .. } = grouped;
         let of_host: Vec<(u32, u32)> = of.into_iter().map(Option::unwrap_or_default).collect();
@@ -342,8 +343,8 @@ struct Grouped {
     groups: Vec<Vec<u32>>,
     /// The group of each host, and the place in it.
     of: Vec<Option<(u32, u32)>>,
-    /// By the node whose inputs order the packets, and what feeds them.
-    by_feeders: BTreeMap<(NodeIndex, Vec<GroupFeeder>), usize>,
+    /// By the node whose inputs order the packets, whether the hosts have downlinks, and their feeders.
+    by_feeders: BTreeMap<(NodeIndex, bool, Vec<GroupFeeder>), usize>,
 }
 
 impl Grouped {
@@ -362,7 +363,7 @@ impl Grouped {
         Some(feeders)
     }
 
-    fn put(&mut self, hosts: &[u32], feeders: (NodeIndex, Vec<GroupFeeder>)) {
+    fn put(&mut self, hosts: &[u32], feeders: (NodeIndex, bool, Vec<GroupFeeder>)) {
         let group = *self.by_feeders.entry(feeders).or_insert_with(|| {
             self.groups.push(Vec::new());
             self.groups.len() - 1
