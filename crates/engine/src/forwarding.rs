@@ -377,6 +377,16 @@ mod tests {
     }
 
     #[test]
+    fn both_directions_prefer_the_same_path_if_places_have_equal_sums() {
+        // Around a square, over the first and the last cable or over the two between them.
+        let square = [(0, 1, 1), (0, 3, 1), (3, 2, 1), (1, 2, 1), (4, 0, 1), (5, 2, 1)];
+        let (forwarding, edges) = tables(4, 6, &square);
+        let there = nodes_on(&forwarding, &edges, 4, 5).unwrap_or_default();
+        let back = nodes_on(&forwarding, &edges, 5, 4).unwrap_or_default();
+        assert_eq!((there.len(), back.len(), there[1]), (4, 4, back[1]));
+    }
+
+    #[test]
     fn parallel_links_are_equal_paths() {
         let (forwarding, _) = tables(2, 4, &[(0, 1, 1), (0, 1, 1), (0, 1, 2), (2, 0, 1), (3, 1, 1)]);
         assert_eq!(forwarding.next_hops(0, forwarding.number(3).unwrap_or(NONE)), [0, 2]);
