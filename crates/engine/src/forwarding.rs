@@ -61,9 +61,21 @@ impl Cost {
     const ZERO: Self = Self { metric: 0, places: 0, salt: 0 };
 
     fn plus(self, metric: u32, place: u32) -> Self {
-        let salt = u64::from(place).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24;
-        Self { metric: self.metric + u64::from(metric), places: self.places + u64::from(place), salt: self.salt + salt }
+        Self {
+            metric: self.metric + u64::from(metric),
+            places: self.places + u64::from(place),
+            salt: self.salt + scramble(place),
+        }
     }
+}
+
+/// A number of 40 bits for a place, such that equal sums of places have different sums of these. The finalizer of
+/// SplitMix64 (Steele et al. 2014).
+fn scramble(place: u32) -> u64 {
+    let mut hash = u64::from(place).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (hash ^ hash >> 31) >> 24
 }
 
 /// The links between nodes that forward, and from hosts.
