@@ -21,6 +21,9 @@
 //! RFC 2992, "Analysis of an Equal-Cost Multi-Path Algorithm", 2000, whose modulo-N hash this is. The hash is
 //! MurmurHash3 of 32 bits (A. Appleby), as in the simulators of HPCC and ConWeave.
 //!
+//! # Where we differ
+//! A flow is hashed by its name and the seed of the run, not by addresses and ports, which simulated flows do not have.
+//!
 //! # Cost
 //! No state. A hash for each packet with a choice.
 //!
