@@ -259,12 +259,12 @@ impl Hosts {
                 break;
             }
         }
-        // Hosts that feed one another in a circle, and what they feed, are in groups that feed themselves. A packet
-        // between hosts of one group crosses a downlink and comes to the next one with delay, or an uplink.
-        let itself = vec![GroupFeeder::Group(grouped.groups.len() as u32)];
+        // Hosts that feed one another in a circle, and what they feed, have a group each: within one, a packet could come
+        // from one host to the next without delay.
         for of_receiver in waiting {
+            let alone = vec![GroupFeeder::Group(grouped.groups.len() as u32)];
             let hosts = &receivers.hosts[of_receiver[0].0 as usize];
-            grouped.put(hosts, place(hosts, itself.clone()));
+            grouped.put(hosts, place(hosts, alone));
         }
         let Grouped { groups, of, .. } = grouped;
         let of_host: Vec<(u32, u32)> = of.into_iter().map(Option::unwrap_or_default).collect();
