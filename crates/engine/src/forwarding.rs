@@ -166,7 +166,7 @@ impl Forwarding {
         let mut tree = Tree::new(forwards.len());
         for (root, destinations) in trees {
             tree.grow(&graph, root);
-            let has_table = |node: NodeIndex| matches!(forwarding.rows[node as usize], Row::At(_));
+            let has_table = |node: NodeIndex| node != root && matches!(forwarding.rows[node as usize], Row::At(_));
             for (node, hops) in tree.next_hops(&graph, has_table) {
                 let hop = forwarding.add_set(hops);
                 forwarding.enter(node, destinations.iter().map(|&(destination, _)| (destination, hop)));

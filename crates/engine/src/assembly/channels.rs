@@ -259,7 +259,8 @@ impl<'a> ChannelFinder<'a> {
         }
         for (node, sent_into) in (0..).zip(sent_into) {
             for sent in sent_into {
-                for &link in graph.out.of(node) {
+                let is_host = matches!(graph.kind(node), Kind::Host | Kind::Adapter);
+                for &link in graph.out.of(node).iter().filter(|_| !is_host) {
                     let next = self.cross(sent, link);
                     // A downlink is part of the group of its host.
                     if let Some(group) = self.nodes.group_behind(link) {
