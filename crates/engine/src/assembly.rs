@@ -51,7 +51,7 @@ use crate::packet::side_tables::SideTables;
 use crate::rng::stream;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
-use crate::spec::{CrossbarSpec, LinkId, NodeIndex, NodeSpec, Probes};
+use crate::spec::{AdapterSpec, CrossbarSpec, EthernetSwitchSpec, LinkId, NodeIndex, NodeSpec, Probes};
 
 /// A network as its builder describes it.
 pub(crate) struct Description {
@@ -110,7 +110,10 @@ struct Maker<'a> {
     seed: u64,
     measured: MeasuredInterval,
     probes: Probes,
-    specs: Vec<NodeSpec>,
+    /// The nodes that are no hosts without adapters and no routers, each with its number.
+    crossbars: Vec<(NodeIndex, CrossbarSpec)>,
+    switches: Vec<(NodeIndex, EthernetSwitchSpec)>,
+    adapters: Vec<(NodeIndex, AdapterSpec)>,
     names: Texts,
     flows: &'a Flows,
     device_queue_limit: Option<u32>,
@@ -128,11 +131,22 @@ impl<'a> Maker<'a> {
         let Description { nodes: specs, node_names, links, flows, .. } = network;
         let control = flows.len() + links.all.len().div_ceil(2);
         let traced = ports::traced_flows(flows, control);
+        let (mut crossbars, mut switches, mut adapters) = (Vec::new(), Vec::new(), Vec::new());
+        for (spec, node) in std::mem::take(specs).into_iter().zip(0..) {
+            match spec {
+                NodeSpec::Crossbar(spec) => crossbars.push((node, *spec)),
+                NodeSpec::EthernetSwitch(spec) => switches.push((node, *spec)),
+                NodeSpec::Host(Some(spec)) => adapters.push((node, *spec)),
+                NodeSpec::Host(None) | NodeSpec::Router => {}
+            }
+        }
         Self {
             seed,
             measured,
             probes,
-            specs: std::mem::take(specs),
+            crossbars,
+            switches,
+            adapters,
             names: std::mem::take(node_names),
             flows,
             device_queue_limit,
@@ -161,14 +175,9 @@ impl<'a> Maker<'a> {
             let node = self.ports.make(plan.clone(), &mut self.ways)?;
             nodes.push(PlacedNode { node, arrivals: Arrivals::AnyOrder(self.sending_salts(sender, &at_ports)) });
         }
-        for number in 0..self.specs.len() {
-            if let NodeSpec::Crossbar(_) = &self.specs[number]
-                && let NodeSpec::Crossbar(spec) = std::mem::replace(&mut self.specs[number], NodeSpec::Router)
-            {
-                let node = number as NodeIndex;
-                let arrivals = Arrivals::AnyOrder(self.salts_into(node));
-                nodes.push(PlacedNode { node: Box::new(self.crossbar(*spec, node)), arrivals });
-            }
+        for (node, spec) in std::mem::take(&mut self.crossbars) {
+            let arrivals = Arrivals::AnyOrder(self.salts_into(node));
+            nodes.push(PlacedNode { node: Box::new(self.crossbar(spec, node)), arrivals });
         }
         self.ethernet(&endpoints, &mut nodes)?;
         let ends = self.flows.iter().zip(&endpoints.numbers.ends).flat_map(|(flow, &(source, destination))| {
@@ -250,7 +259,7 @@ impl<'a> Maker<'a> {
     ) -> Result<Box<dyn Node>, RunError> {
         let (first, of_direction) = placement.of_directions(number);
         let make = |plan: &HostPlan| {
-            let Self { ports, ways, .. } = self;
+            let Self { ports, ways, names, .. } = self;
             let mut link = |number: Option<LinkId>| {
                 // A host's own link has no queue.
                 let make = |number| ports.link(number, ways.behind(number)).map(|made| made.link);
@@ -265,7 +274,11 @@ impl<'a> Maker<'a> {
                     first_input: plan.first_input,
                 },
                 uplink,
-                path: endpoints.send_path(&plan.endpoints, plan.uplink.map(|uplink| ports.links.name(uplink))),
+                path: endpoints.send_path(
+                    &plan.endpoints,
+                    &names[plan.node as usize],
+                    plan.uplink.map(|uplink| ports.links.name(uplink)),
+                ),
                 salts: plan.endpoints.iter().map(|&endpoint| endpoints.salt(endpoint)).collect(),
                 endpoints: plan.endpoints.iter().map(|&endpoint| endpoints.make(endpoint)).collect::<Result<_, _>>()?,
             })

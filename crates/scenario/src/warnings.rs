@@ -2,15 +2,13 @@
 
 mod sizes;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use forebay_engine::Warning;
 use forebay_switching::PathPolicyConfig;
-use petgraph::algo::dijkstra;
-use petgraph::graph::{DiGraph, NodeIndex};
-use petgraph::visit::{EdgeFiltered, EdgeRef};
 
-use crate::schema::{FlowGroup, ScenarioSpec, Topology, Transport};
+use crate::plan::Plan;
+use crate::schema::ScenarioSpec;
 
 /// The warnings of a run of `spec`, which writes no files unless `writes_files`.
 pub(crate) fn warnings(spec: &ScenarioSpec, writes_files: bool) -> Vec<Warning> {
@@ -31,19 +29,19 @@ fn traces(spec: &ScenarioSpec, writes_files: bool) -> Option<Warning> {
 
 /// Where a route is one of several that are equally short.
 fn equal_paths(spec: &ScenarioSpec) -> Option<Warning> {
-    let map = Map::new(spec).filter(|_| spec.topology.paths() == Some(&PathPolicyConfig::default()))?;
-    let mut pairs: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for group in &spec.flows {
-        for (from, to) in ends(spec, group) {
-            pairs.entry(from).or_default().insert(to);
-        }
+    if spec.topology.paths() != Some(&PathPolicyConfig::default()) {
+        return None;
     }
-    let mut affected = Vec::new();
-    for (from, destinations) in &pairs {
-        let paths = map.paths_from(from);
-        let several = |to: &&&str| paths.get(**to).is_some_and(|paths| *paths > 1);
-        affected.extend(destinations.iter().filter(several).map(|to| (*from, *to, paths[*to])));
+    let plan = Plan::new(spec, spec.seed);
+    let (forwarding, edges) = plan.forwarding();
+    if !forwarding.has_equal_paths() {
+        return None;
     }
+    let name = |node: u32| plan.nodes[node as usize].name.as_str();
+    let pairs: BTreeSet<(u32, u32)> = plan.flows.iter().map(|flow| (flow.source, flow.destination)).collect();
+    let counted = pairs.into_iter().map(|(from, to)| (name(from), name(to), forwarding.count_paths(&edges, from, to)));
+    let mut affected: Vec<(&str, &str, u64)> = counted.filter(|(.., paths)| *paths > 1).collect();
+    affected.sort_unstable();
     let &(from, to, paths) = affected.first()?;
     let others = match affected.len() - 1 {
         0 => String::new(),
@@ -59,75 +57,6 @@ fn equal_paths(spec: &ScenarioSpec) -> Option<Warning> {
              flows, and a larger `metric` of a link takes it out of the choice"
                 .into(),
     })
-}
-
-/// The pairs of hosts between which the flows of a group go.
-fn ends<'a>(spec: &'a ScenarioSpec, group: &'a FlowGroup) -> Vec<(&'a str, &'a str)> {
-    if let (Transport::Frames(_), Some(lan)) = (&group.transport, spec.topology.lan()) {
-        let generators = lan.generators(group);
-        return generators.into_iter().flat_map(|it| it.to.into_iter().map(move |to| (it.from, to))).collect();
-    }
-    let (Some(from), Some(to)) = (&group.from, &group.to) else { return Vec::new() };
-    // The lists repeat together after this many flows at the latest.
-    let period = from.0.len() * to.0.len();
-    let flows = (group.flows() as usize).min(period);
-    (0..flows).filter_map(|index| Some((from.at(index)?, to.at(index)?))).collect()
-}
-
-/// The nodes and links that routes are made of. Hosts pass no packets on.
-struct Map<'a> {
-    graph: DiGraph<&'a str, u64>,
-    nodes: BTreeMap<&'a str, NodeIndex>,
-    hosts: BTreeSet<&'a str>,
-}
-
-impl<'a> Map<'a> {
-    /// `None` where each route is the only one.
-    fn new(spec: &'a ScenarioSpec) -> Option<Self> {
-        let mut map = Self { graph: DiGraph::new(), nodes: BTreeMap::new(), hosts: BTreeSet::new() };
-        if let Some(lan) = spec.topology.lan() {
-            map.hosts = lan.nodes.iter().copied().collect();
-            for cable in &lan.cables {
-                map.join(cable.ends, 1);
-            }
-        } else if let Topology::Graph(graph) = &spec.topology {
-            map.hosts =
-                graph.nodes.iter().filter(|node| !node.kind.forwards()).map(|node| node.name.as_str()).collect();
-            for link in &graph.links {
-                map.join([&link.from, &link.to], link.metric.into());
-            }
-        } else {
-            return None;
-        }
-        Some(map)
-    }
-
-    fn join(&mut self, ends: [&'a str; 2], metric: u64) {
-        let [from, to] = ends.map(|name| *self.nodes.entry(name).or_insert_with(|| self.graph.add_node(name)));
-        self.graph.add_edge(from, to, metric);
-        self.graph.add_edge(to, from, metric);
-    }
-
-    /// How many shortest paths lead from `from` to each node.
-    fn paths_from(&self, from: &str) -> BTreeMap<&'a str, u64> {
-        let Some(&source) = self.nodes.get(from) else { return BTreeMap::new() };
-        let passes = |node: NodeIndex| node == source || !self.hosts.contains(self.graph[node]);
-        let passable = EdgeFiltered::from_fn(&self.graph, |edge| passes(edge.source()));
-        let distances = dijkstra(&passable, source, None, |edge| *edge.weight());
-        let mut order: Vec<NodeIndex> = self.graph.node_indices().filter(|node| distances.contains_key(node)).collect();
-        order.sort_by_key(|node| (distances[node], *node));
-        let mut paths = BTreeMap::from([(source, 1_u64)]);
-        for &node in order.iter().filter(|node| passes(**node)) {
-            let ways = paths.get(&node).copied().unwrap_or(0);
-            for edge in self.graph.edges(node) {
-                if distances.get(&edge.target()) == Some(&(distances[&node] + edge.weight())) {
-                    let count = paths.entry(edge.target()).or_default();
-                    *count = count.saturating_add(ways);
-                }
-            }
-        }
-        paths.into_iter().map(|(node, paths)| (self.graph[node], paths)).collect()
-    }
 }
 
 #[cfg(test)]

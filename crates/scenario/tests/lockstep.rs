@@ -146,8 +146,8 @@ fn tcp_flows_of_an_ethernet_share_a_drop_tail_output() {
     }
 }
 
-/// Two groups of one transport each, in both orders.
-fn in_both_orders(transports: [&str; 2], keys: &str) {
+/// Two groups of one transport each, in both orders. `keys` come first, `links` are of the topology.
+fn in_both_orders(transports: [&str; 2], keys: &str, links: &str) {
     let group = |name: &str, transport: &str| format!("[[flows]]\nname = \"{name}\"\ncount = 2\n{transport}\n");
     let [a, b] = [group("a", transports[0]), group("b", transports[1])];
     let head = format!(
@@ -157,10 +157,11 @@ fn in_both_orders(transports: [&str; 2], keys: &str) {
         [topology.star]
         access = {{ rate = "10 Mbps", delay = "1 ms" }}
         bottleneck = {{ rate = "10 Mbps", delay = "1 ms", queue.drop_tail = {{ limit = "20 packets" }} }}
+        {links}
         "#
     );
     let [one, other] = [[&a, &b], [&b, &a]].map(|[first, second]| simulate(&format!("{head}{first}{second}"), 1, &[]));
-    assert_eq!(goodputs(&one), goodputs(&other), "{keys}");
+    assert_eq!(goodputs(&one), goodputs(&other), "{keys} {links}");
 }
 
 /// All links have the same rate and delay, so that packets meet at the same instants.
@@ -169,11 +170,14 @@ fn the_order_of_groups_in_the_file_changes_nothing() {
     let tcp = r#"transport.tcp = { preset = "ns2" }"#;
     let udp = r#"transport.udp = { packet = "1000 B", constant = { rate = "5 Mbps" } }"#;
     for keys in ["", "host_jitter = \"none\""] {
-        in_both_orders([tcp, tcp], keys);
-        in_both_orders([tcp, udp], keys);
-        in_both_orders([udp, udp], keys);
-        in_both_orders(["transport = \"tcp\"", "transport = \"tcp\""], keys);
+        in_both_orders([tcp, tcp], keys, "");
+        in_both_orders([tcp, udp], keys, "");
+        in_both_orders([udp, udp], keys, "");
+        in_both_orders(["transport = \"tcp\"", "transport = \"tcp\""], keys, "");
     }
+    // The sinks of both groups are on one host, and send in one order.
+    let reverse = r#"reverse = { rate = "300 kbps", delay = "1 ms", queue = "drop_tail" }"#;
+    in_both_orders(["transport = \"tcp\"", "transport = \"tcp\""], "", reverse);
 }
 
 /// Two sources on one host send at the same instants, and the device queue is full.

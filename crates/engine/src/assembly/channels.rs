@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use forebay_qdisc::Span;
 use forebay_switching::congestion::CONTROL_FRAME_BYTES;
 
-use crate::assembly::graph::{Graph, Kind, Stream};
+use crate::assembly::graph::{Distinct, Graph, Kind, Stream};
 use crate::assembly::hosts::{HostGroups, HostPlan};
 use crate::assembly::ways::DriverNodes;
 use crate::driver::node::NodeId;
@@ -50,8 +50,7 @@ impl<'a> LinkUse<'a> {
             }
         }
         for (edge, least) in graph.edges.iter().zip(&mut least_bytes) {
-            let has_control = graph.kind(edge.from).is_ethernet() || graph.kind(edge.to).is_ethernet();
-            if has_control || graph.spreads() {
+            if graph.kind(edge.from).is_ethernet() || graph.kind(edge.to).is_ethernet() {
                 *least = shortest;
             }
         }
@@ -77,39 +76,21 @@ struct Sent {
     delay: Span,
 }
 
-/// The node that packets come to next, if it is the same for all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    Unknown,
-    Only(NodeId),
-    Several,
-}
-
-impl Next {
-    fn note(&mut self, node: NodeId) {
-        *self = match *self {
-            Self::Unknown => Self::Only(node),
-            Self::Only(known) if known == node => return,
-            _ => Self::Several,
-        }
-    }
-}
-
 /// The node of the driver that packets come to next.
 pub(crate) struct NextNodes {
     /// From each link.
-    pub behind: Vec<Next>,
+    pub behind: Vec<Distinct>,
     /// From the endpoints at each node.
-    pub out_of: Vec<Next>,
+    pub out_of: Vec<Distinct>,
 }
 
 pub(crate) struct ChannelFinder<'a> {
-    pub graph: &'a Graph,
-    pub nodes: &'a DriverNodes,
-    pub groups: &'a HostGroups,
-    pub of_links: &'a LinkUse<'a>,
-    pub channels: BTreeMap<(NodeId, NodeId), Span>,
-    pub next: NextNodes,
+    graph: &'a Graph,
+    nodes: &'a DriverNodes,
+    groups: &'a HostGroups,
+    of_links: &'a LinkUse<'a>,
+    channels: BTreeMap<(NodeId, NodeId), Span>,
+    next: NextNodes,
 }
 
 /// The channels of a network, with the loads and next nodes that follow from the paths of its flows.
@@ -122,9 +103,8 @@ pub(crate) struct FoundChannels {
 
 impl<'a> ChannelFinder<'a> {
     pub fn new(graph: &'a Graph, nodes: &'a DriverNodes, groups: &'a HostGroups, of_links: &'a LinkUse<'a>) -> Self {
-        // Where paths differ from flow to flow, those that are known say nothing about the others.
-        let unknown = if graph.spreads() { Next::Several } else { Next::Unknown };
-        let next = NextNodes { behind: vec![unknown; graph.edges.len()], out_of: vec![unknown; graph.kinds.len()] };
+        let (behind, out_of) = (vec![Distinct::None; graph.edges.len()], vec![Distinct::None; graph.kinds.len()]);
+        let next = NextNodes { behind, out_of };
         Self { graph, nodes, groups, of_links, channels: BTreeMap::new(), next }
     }
 
@@ -133,7 +113,7 @@ impl<'a> ChannelFinder<'a> {
         *known = delay.min(*known);
     }
 
-    /// A packet goes on over a link.
+    /// Adds the channels to the sender of the next link.
     fn cross(&mut self, mut sent: Sent, link: LinkId) -> Sent {
         let from = self.graph.edges[link as usize].from;
         if self.graph.kind(from) == Kind::Crossbar {
@@ -161,14 +141,14 @@ impl<'a> ChannelFinder<'a> {
             let sender = self.graph.edges[link as usize].from;
             let fabric = (self.graph.kind(sender) == Kind::Crossbar).then(|| self.nodes.of_node(sender));
             match fabric.or(self.nodes.of_link(link)) {
-                Some(node) => before.note(node),
+                Some(node) => before.add(node),
                 // A downlink is part of the group of its host, an uplink of its host.
                 None if self.nodes.group_behind(link).is_some() => break,
                 None => {}
             }
             before = &mut behind[link as usize];
         }
-        before.note(end);
+        before.add(end);
     }
 
     /// A packet leaves the host of an endpoint, over its uplink if there is one.
@@ -225,9 +205,6 @@ impl<'a> ChannelFinder<'a> {
             }
         }
         self.join_ethernet();
-        if self.graph.spreads() {
-            self.join_all();
-        }
         let channels = self.channels.into_iter().map(|((from, to), delay)| Channel { from, to, delay }).collect();
         Ok(FoundChannels { channels, loads, next: self.next })
     }
@@ -238,38 +215,6 @@ impl<'a> ChannelFinder<'a> {
             if self.graph.kind(edge.from).is_ethernet() && self.graph.kind(edge.to).is_ethernet() {
                 let sent = Sent { by: self.nodes.of_node(edge.from), delay: self.of_links.delay(link) };
                 self.add(sent, self.nodes.of_node(edge.to));
-            }
-        }
-    }
-
-    /// From each way into a node to each way out: where paths differ from flow to flow.
-    fn join_all(&mut self) {
-        let graph = self.graph;
-        let mut sent_into: Vec<Vec<Sent>> = vec![Vec::new(); graph.kinds.len()];
-        for (edge, link) in graph.edges.iter().zip(0..) {
-            if let Some(by) = self.nodes.of_link(link) {
-                sent_into[edge.to as usize].push(Sent { by, delay: self.of_links.delay(link) });
-            }
-        }
-        for (group, number) in self.groups.groups.iter().zip(0..) {
-            for (plan, host) in group.iter().zip(0..) {
-                let next = plan.uplink.map_or(plan.node, |uplink| graph.edges[uplink as usize].to);
-                sent_into[next as usize].push(self.leave((number, host)));
-            }
-        }
-        for (node, sent_into) in (0..).zip(sent_into) {
-            for sent in sent_into {
-                let is_host = matches!(graph.kind(node), Kind::Host | Kind::Adapter);
-                for &link in graph.out.of(node).iter().filter(|_| !is_host) {
-                    let next = self.cross(sent, link);
-                    // A downlink is part of the group of its host.
-                    if let Some(group) = self.nodes.group_behind(link) {
-                        self.add(next, self.nodes.of_group(group));
-                    }
-                }
-                if let Some(&group) = self.groups.receiving.get(&node) {
-                    self.add(sent, self.nodes.of_group(group));
-                }
             }
         }
     }

@@ -26,7 +26,7 @@ use crate::observe::interval::Checkpoints;
 use crate::observe::queue_book::{Books, QueueBook};
 use crate::observe::queue_series::QueueSeries;
 use crate::rng::stream;
-use crate::spec::{AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl, LinkId, NodeIndex, NodeSpec, Transport};
+use crate::spec::{AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl, LinkId, NodeIndex, Transport};
 
 /// The view that all nodes of the Ethernets of a network share.
 pub(super) struct EthernetView {
@@ -48,51 +48,43 @@ impl Maker<'_> {
     /// at an adapter. Also for PAUSE towards another kind of node, for a link in one direction alone, and for the ends
     /// or the way back of a flow, its endpoints, or its transport.
     pub(super) fn ethernet(&mut self, endpoints: &Endpoints<'_>, nodes: &mut Vec<PlacedNode>) -> Result<(), RunError> {
-        if !self.graph.kinds.iter().any(|kind| kind.is_ethernet()) {
+        let (switches, adapters) = (std::mem::take(&mut self.switches), std::mem::take(&mut self.adapters));
+        if switches.is_empty() && adapters.is_empty() {
             return Ok(());
         }
-        let view = self.view()?;
-        let mut stations = Stations::new(self.graph, &self.specs, endpoints)?;
+        let view = self.view(&switches, &adapters)?;
+        let congestion = switches.iter().find_map(|(_, switch)| switch.congestion.as_ref());
+        let mut stations = Stations::new(self.graph, congestion, endpoints)?;
         let mut first_point = 0;
-        for number in 0..self.specs.len() {
-            if self.graph.kinds[number] == Kind::EthernetSwitch
-                && let NodeSpec::EthernetSwitch(spec) = std::mem::replace(&mut self.specs[number], NodeSpec::Router)
-            {
-                let node = number as NodeIndex;
-                let switch = self.switch(*spec, node, first_point, &view)?;
-                first_point += self.graph.out.of(node).len() as u32;
-                let arrivals = Arrivals::ByLink(self.salts_into(node));
-                nodes.push(PlacedNode { node: Box::new(switch), arrivals });
-            }
+        for (node, spec) in switches {
+            let switch = self.switch(spec, node, first_point, &view)?;
+            first_point += self.graph.out.of(node).len() as u32;
+            let arrivals = Arrivals::ByLink(self.salts_into(node));
+            nodes.push(PlacedNode { node: Box::new(switch), arrivals });
         }
-        for number in 0..self.specs.len() {
-            if self.graph.kinds[number] == Kind::Adapter
-                && let NodeSpec::Host(Some(spec)) = std::mem::replace(&mut self.specs[number], NodeSpec::Host(None))
-            {
-                let node = number as NodeIndex;
-                let adapter = self.adapter(*spec, node, &view, &mut stations)?;
-                let arrivals = Arrivals::ByLink(self.salts_into(node));
-                nodes.push(PlacedNode { node: Box::new(adapter), arrivals });
-            }
+        for (node, spec) in adapters {
+            let adapter = self.adapter(spec, node, &view, &mut stations)?;
+            let arrivals = Arrivals::ByLink(self.salts_into(node));
+            nodes.push(PlacedNode { node: Box::new(adapter), arrivals });
         }
         Ok(())
     }
 
-    fn view(&self) -> Result<EthernetView, RunError> {
-        let flow_control = |spec: &NodeSpec| match spec {
-            NodeSpec::EthernetSwitch(switch) => switch.flow_control,
-            NodeSpec::Host(Some(adapter)) => adapter.flow_control,
-            _ => FlowControl::None,
-        };
-        for (spec, node) in self.specs.iter().zip(0..) {
-            let neighbours = self.graph.into.of(node).iter().map(|&link| self.graph.edges[link as usize].from);
-            let is_obeyed = neighbours.into_iter().all(|neighbour| self.graph.kind(neighbour).is_ethernet());
-            if flow_control(spec) != FlowControl::None && !is_obeyed {
+    fn view(
+        &self,
+        switches: &[(NodeIndex, EthernetSwitchSpec)],
+        adapters: &[(NodeIndex, AdapterSpec)],
+    ) -> Result<EthernetView, RunError> {
+        let of_switches = switches.iter().map(|(node, switch)| (*node, switch.flow_control));
+        let flow_controls = of_switches.chain(adapters.iter().map(|(node, adapter)| (*node, adapter.flow_control)));
+        for (node, _) in flow_controls.clone().filter(|(_, flow_control)| *flow_control != FlowControl::None) {
+            let mut neighbours = self.graph.into.of(node).iter().map(|&link| self.graph.edges[link as usize].from);
+            if !neighbours.all(|neighbour| self.graph.kind(neighbour).is_ethernet()) {
                 let name = &self.names[node as usize];
                 return Err(RunError::Invariant(format!("`{name}` sends PAUSE to a node that does not obey it")));
             }
         }
-        let pause_by_class = self.specs.iter().any(|spec| matches!(flow_control(spec), FlowControl::Priority(_)));
+        let pause_by_class = flow_controls.into_iter().any(|(_, control)| matches!(control, FlowControl::Priority(_)));
         let mut outputs = vec![Vec::new(); self.graph.kinds.len()];
         for (flow, number) in self.flows.iter().zip(0_usize..) {
             let [data, acks] = Stream::of(flow);
@@ -230,12 +222,14 @@ impl Maker<'_> {
 
     /// A message to a source leaves by the port on which its data frame arrived.
     fn check_ways_back(&self, node: NodeIndex, outputs: &[(u32, LinkId)]) -> Result<(), RunError> {
-        let name = |direction: u32| self.flows.get(direction as usize / 2).name;
-        let is_without = |of: u32| move |&&(direction, _): &&(u32, LinkId)| direction % 2 == of;
-        let forward: Vec<u32> = outputs.iter().filter(is_without(0)).map(|&(direction, _)| direction / 2).collect();
-        let backward: Vec<u32> = outputs.iter().filter(is_without(1)).map(|&(direction, _)| direction / 2).collect();
-        if let Some(flow) = forward.iter().zip(&backward).find(|(one, other)| one != other).map(|(flow, _)| *flow) {
-            return Err(RunError::Invariant(format!("`{}` returns by a different path", name(2 * flow))));
+        let of = |backward: u32| {
+            let outputs = outputs.iter().filter(move |(direction, _)| direction % 2 == backward);
+            outputs.map(|(direction, _)| direction / 2).collect::<Vec<u32>>()
+        };
+        let (forward, backward) = (of(0), of(1));
+        if let Some((&flow, _)) = forward.iter().zip(&backward).find(|(one, other)| one != other) {
+            let name = self.flows.get(flow as usize).name;
+            return Err(RunError::Invariant(format!("`{name}` returns by a different path")));
         }
         if forward.len() != backward.len() {
             let node = &self.names[node as usize];

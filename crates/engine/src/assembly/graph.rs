@@ -39,6 +39,24 @@ impl Kind {
     }
 }
 
+/// None of something, one, or several different ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Distinct {
+    None,
+    One(u32),
+    Several,
+}
+
+impl Distinct {
+    pub fn add(&mut self, new: u32) {
+        *self = match *self {
+            Self::None => Self::One(new),
+            Self::One(known) if known == new => return,
+            _ => Self::Several,
+        }
+    }
+}
+
 pub(crate) struct Graph {
     pub kinds: Vec<Kind>,
     pub edges: Vec<Edge>,
@@ -122,11 +140,6 @@ impl Graph {
 
     pub fn policy(&self, node: NodeIndex) -> Option<&Arc<dyn PathPolicy>> {
         self.policies.get(node as usize)?.as_ref()
-    }
-
-    /// Whether packets of different flows may take different paths between the same nodes.
-    pub fn spreads(&self) -> bool {
-        !self.policies.is_empty()
     }
 
     /// The destination of each (flow, direction), and what equal paths are chosen by.

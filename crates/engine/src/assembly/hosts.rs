@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use forebay_qdisc::Span;
 
-use crate::assembly::graph::{Graph, Kind, Stream};
+use crate::assembly::graph::{Distinct, Graph, Kind, Stream};
 use crate::driver::node::NodeId;
 use crate::error::RunError;
 use crate::host::endpoints::{EndpointId, Numbers};
@@ -29,24 +29,6 @@ pub(crate) struct HostPlan {
     pub distance: Span,
 }
 
-/// One of something, or several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Count {
-    None,
-    One(LinkId),
-    Several,
-}
-
-impl Count {
-    fn add(&mut self, link: LinkId) {
-        *self = match *self {
-            Self::None => Self::One(link),
-            Self::One(known) if known == link => return,
-            _ => Self::Several,
-        }
-    }
-}
-
 /// The feeder of an endpoint: a node of the driver, or another endpoint whose link leads here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Feeder {
@@ -66,23 +48,15 @@ struct Use<'a> {
     graph: &'a Graph,
     links: &'a [LinkParameters],
     /// The links by which packets come to each node that are for it, and by which each endpoint sends.
-    last: Vec<Count>,
-    first: Vec<Count>,
+    last: Vec<Distinct>,
+    first: Vec<Distinct>,
 }
 
 impl<'a> Use<'a> {
     fn new(graph: &'a Graph, links: &'a [LinkParameters], flows: &Flows, numbers: &Numbers) -> Result<Self, RunError> {
-        let mut last = vec![Count::None; graph.kinds.len()];
-        let mut first = vec![Count::None; numbers.flow_of.len()];
+        let mut last = vec![Distinct::None; graph.kinds.len()];
+        let mut first = vec![Distinct::None; numbers.flow_of.len()];
         each_stream(flows, numbers, |stream, direction, (from, _)| {
-            if graph.spreads() {
-                let of_all = |node| {
-                    graph.forwarding.number(stream.to).map_or(&[][..], |to| graph.forwarding.next_hops(node, to))
-                };
-                of_all(stream.from).iter().for_each(|&link| first[from as usize].add(link));
-                graph.into.of(stream.to).iter().for_each(|&link| last[stream.to as usize].add(link));
-                return graph.walk(stream, direction, |_| {});
-            }
             let mut ends = None;
             graph.walk(stream, direction, |link| ends = Some((ends.map_or(link, |(first, _)| first), link)))?;
             if let Some((first_link, last_link)) = ends {
@@ -102,7 +76,7 @@ impl<'a> Use<'a> {
 
     fn downlink(&self, node: NodeIndex) -> Option<LinkId> {
         match self.last[node as usize] {
-            Count::One(link) if self.graph.kind(node) == Kind::Host && self.is_plain(link) => Some(link),
+            Distinct::One(link) if self.graph.kind(node) == Kind::Host && self.is_plain(link) => Some(link),
             _ => None,
         }
     }
@@ -110,7 +84,7 @@ impl<'a> Use<'a> {
     /// The link on which an endpoint sends, if it could be an uplink.
     fn plain_first(&self, endpoint: EndpointId) -> Option<LinkId> {
         match self.first[endpoint as usize] {
-            Count::One(link) => {
+            Distinct::One(link) => {
                 let sender = self.graph.edges[link as usize].from;
                 // The link of a host to its neighbour is the downlink of the neighbour.
                 let is_downlink = self.downlink(self.graph.edges[link as usize].to) == Some(link);
@@ -124,7 +98,7 @@ impl<'a> Use<'a> {
     fn hosts(&self, node: NodeIndex, endpoints: &[EndpointId], delay: &impl Fn(LinkId) -> Span) -> Vec<HostPlan> {
         let downlink = self.downlink(node);
         let distance = downlink.map_or(Span::ZERO, delay);
-        let sends = |endpoint: &&EndpointId| self.first[**endpoint as usize] != Count::None;
+        let sends = |endpoint: &&EndpointId| self.first[**endpoint as usize] != Distinct::None;
         let plan = |uplink: Option<LinkId>, endpoints: Vec<EndpointId>| {
             let first_input =
                 if uplink.is_none() && endpoints.iter().any(|endpoint| sends(&endpoint)) { 0 } else { NONE };
@@ -141,9 +115,9 @@ impl<'a> Use<'a> {
         let mut plans = Vec::new();
         for &endpoint in endpoints {
             match self.first[endpoint as usize] {
-                Count::None => plans.push(plan(None, vec![endpoint])),
-                Count::One(link) => by_first.entry(Some(link)).or_default().push(endpoint),
-                Count::Several => by_first.entry(None).or_default().push(endpoint),
+                Distinct::None => plans.push(plan(None, vec![endpoint])),
+                Distinct::One(link) => by_first.entry(Some(link)).or_default().push(endpoint),
+                Distinct::Several => by_first.entry(None).or_default().push(endpoint),
             }
         }
         let of_first = |endpoints: Vec<EndpointId>| plan(self.plain_first(endpoints[0]), endpoints);
@@ -259,8 +233,8 @@ impl Hosts {
                 break;
             }
         }
-        // Hosts that feed one another in a circle, and what they feed, have a group each: within one, a packet could come
-        // from one host to the next without delay.
+        // Hosts that feed one another in a circle, and what they feed, have a group each: within one, a packet could
+        // come from one host to the next without delay.
         for of_receiver in waiting {
             let alone = vec![GroupFeeder::Group(grouped.groups.len() as u32)];
             let hosts = &receivers.hosts[of_receiver[0].0 as usize];
@@ -293,14 +267,7 @@ impl Hosts {
             if host == NONE {
                 return Ok(());
             }
-            let plan = &self.plans[host as usize];
-            let receiver = receivers.of(host, plan);
-            if graph.spreads() {
-                // Any link to the node in front of the downlink may be on the path.
-                let front = plan.downlink.map_or(plan.node, |downlink| graph.edges[downlink as usize].from);
-                let nodes = graph.into.of(front).iter().filter_map(|&link| node_of(link));
-                feeders.extend(nodes.map(|node| (receiver, Feeder::Node(node))));
-            }
+            let receiver = receivers.of(host, &self.plans[host as usize]);
             let mut last = Feeder::Endpoint(from);
             graph.walk(stream, direction, |link| last = node_of(link).map_or(last, Feeder::Node))?;
             feeders.push((receiver, last));

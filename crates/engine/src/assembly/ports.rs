@@ -65,7 +65,11 @@ impl Ports<'_> {
     pub fn make(&mut self, plan: PortPlan, ways: &mut Ways<'_>) -> Result<Box<dyn Node>, RunError> {
         let (node, links) = match plan {
             PortPlan::One(link) => {
-                let MadeLink { link, queue, .. } = self.link(link, ways.behind(link))?;
+                let MadeLink { link, queue, service } = self.link(link, ways.behind(link))?;
+                if !service.is_empty() {
+                    let name = self.links.name(link.number());
+                    return Err(RunError::Invariant(format!("`{name}`: only an Ethernet switch changes its rate")));
+                }
                 return Ok(match queue {
                     Some(queue) => self.port(link, queue),
                     None => Box::new(PlainPort::new(link)),

@@ -18,7 +18,7 @@ use crate::observe::flow_book::{ReceiveBook, SendBook};
 use crate::packet::{FlowId, Packet};
 use crate::rng::stream;
 use crate::spec::flows::Flow;
-use crate::spec::{Distribution, NodeIndex, NodeSpec, Transport};
+use crate::spec::{Distribution, NodeIndex, Transport};
 
 pub(super) struct Stations<'a> {
     endpoints: &'a Endpoints<'a>,
@@ -30,16 +30,15 @@ impl<'a> Stations<'a> {
     /// # Errors
     /// If a flow begins or ends at a switch, has cells or frames without an adapter at each end, or has packets without
     /// room for the tags of all congestion points.
-    pub fn new(graph: &Graph, specs: &[NodeSpec], endpoints: &'a Endpoints<'a>) -> Result<Self, RunError> {
+    pub fn new(
+        graph: &Graph,
+        congestion: Option<&CongestionManagement>,
+        endpoints: &'a Endpoints<'a>,
+    ) -> Result<Self, RunError> {
         let mut stations = Self { flows_at: BTreeMap::new(), endpoints };
-        let congestion = |spec: &NodeSpec| match spec {
-            NodeSpec::EthernetSwitch(switch) => switch.congestion.clone(),
-            _ => None,
-        };
         let points = (0..).zip(&graph.kinds).filter(|(_, kind)| **kind == Kind::EthernetSwitch);
         let points: usize = points.map(|(node, _)| graph.out.of(node).len()).sum();
-        let congestion = specs.iter().find_map(congestion);
-        let are_tagged = congestion.as_ref().is_some_and(CongestionManagement::tags_frames);
+        let are_tagged = congestion.is_some_and(CongestionManagement::tags_frames);
         for (flow, number) in endpoints.flows.iter().zip(0..) {
             let refused = |why: &str| Err(RunError::Invariant(format!("`{}`: {why}", flow.name)));
             let ends = [flow.source, flow.destination];

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::assembly::channels::{Next, NextNodes};
-use crate::assembly::graph::{Graph, Kind};
+use crate::assembly::channels::NextNodes;
+use crate::assembly::graph::{Distinct, Graph, Kind};
 use crate::assembly::hosts::HostGroups;
 use crate::driver::node::NodeId;
 use crate::driver::routes::{ForwardingTable, NOWHERE, TableBuilder, Way};
@@ -159,7 +159,7 @@ impl<'a> Ways<'a> {
 
     /// Where a packet goes that a link has brought to its far end.
     pub fn behind(&mut self, link: LinkId) -> Way {
-        if let Next::Only(node) = self.next.behind[link as usize] {
+        if let Distinct::One(node) = self.next.behind[link as usize] {
             return Way::to(self.place(Some(node)));
         }
         let node = self.graph.edges[link as usize].to;
@@ -180,7 +180,7 @@ impl<'a> Ways<'a> {
     /// Where a packet goes that an endpoint at a node sends.
     pub fn out_of(&mut self, node: NodeIndex) -> Way {
         match self.next.out_of[node as usize] {
-            Next::Only(next) => Way::to(self.place(Some(next))),
+            Distinct::One(next) => Way::to(self.place(Some(next))),
             _ => self.through(node),
         }
     }

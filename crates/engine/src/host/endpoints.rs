@@ -148,18 +148,20 @@ impl Endpoints<'_> {
         is_source && matches!(self.flows.get(flow).transport, Transport::Udp { .. })
     }
 
-    /// The way of packets from these endpoints, which are on one host. `uplink` is the name of its private uplink.
-    pub fn send_path(&self, endpoints: &[EndpointId], uplink: Option<&str>) -> Option<Box<SendPath>> {
+    /// The way of packets from these endpoints, which are on the host `node`. `uplink` is the name of its private
+    /// uplink.
+    pub fn send_path(&self, endpoints: &[EndpointId], node: &str, uplink: Option<&str>) -> Option<Box<SendPath>> {
         let has_datagrams = endpoints.iter().any(|&endpoint| self.sends_datagrams(endpoint));
         let limit = self.device_queue_limit.filter(|_| has_datagrams && uplink.is_some());
         let delays = endpoints.iter().map(|&endpoint| self.processing_time(endpoint)).collect();
-        let path = uplink.map_or_else(
-            || {
-                let (flow, is_source) = self.flow(endpoints[0]);
+        let path = match (uplink, endpoints) {
+            (Some(uplink), _) => format!("link/{uplink}"),
+            (None, &[only]) => {
+                let (flow, is_source) = self.flow(only);
                 format!("flow/{}/{}", self.flows.get(flow).name, if is_source { "source" } else { "sink" })
-            },
-            |uplink| format!("link/{uplink}"),
-        );
+            }
+            (None, _) => format!("node/{node}"),
+        };
         SendPath::new(delays, limit, stream(self.seed, &format!("{path}/processing")))
     }
 

@@ -24,10 +24,4 @@ impl NodeSpec {
     pub const fn forwards(&self) -> bool {
         !matches!(self, Self::Host(_))
     }
-
-    /// Whether it is an Ethernet switch, or a host with an adapter.
-    #[must_use]
-    pub const fn is_ethernet(&self) -> bool {
-        matches!(self, Self::Host(Some(_)) | Self::EthernetSwitch(_))
-    }
 }

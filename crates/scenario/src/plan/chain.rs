@@ -22,7 +22,7 @@ impl Plan<'_> {
                 Enters::Each => index as usize,
             };
             let host = shared.of(group.1, index, || {
-                let host = self.host(name.as_str());
+                let host = self.host(format!("source-{name}"));
                 let link = group.1.access.as_ref().unwrap_or(&chain.access);
                 self.access(names::access(&name), link, host, routers[router]);
                 host

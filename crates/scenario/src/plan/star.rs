@@ -11,7 +11,7 @@ impl Plan<'_> {
         let mut shared = SharedHosts::new(groups);
         each_flow(groups, |group, index, name| {
             let host = shared.of(group.1, index, || {
-                let host = self.host(name.as_str());
+                let host = self.host(format!("source-{name}"));
                 let link = group.1.access.as_ref().unwrap_or(&star.access);
                 self.access(names::access(&name), link, host, router);
                 host

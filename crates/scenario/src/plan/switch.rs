@@ -46,7 +46,7 @@ impl Plan<'_> {
                     Placement::Random => placer.draw(&mut stream(self.seed, &format!("flow/{name}/placement"))),
                 };
                 let Some(access) = group.1.access.as_ref().or(switch.access.as_ref()) else { continue };
-                let host = self.host(name.as_str());
+                let host = self.host(format!("source-{name}"));
                 let access_name = names::access(&name);
                 let there = self.link(access_name.clone(), &access_name, access, (host, inputs[input]));
                 let back_name = names::back(&name);

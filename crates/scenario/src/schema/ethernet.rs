@@ -12,7 +12,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::Serializer;
 
-use super::tagged::Algorithm;
+use super::tagged::algorithms;
 use super::{FlowGroup, OneOrMany, QueueSpec};
 
 /// Nodes with adapters and switches, whose memory is divided among the inputs and shared by the outputs. Full-duplex
@@ -467,27 +467,15 @@ impl FlowGroup {
     }
 }
 
-/// Declares [`SCHEMES`]: a line is the name in a scenario, the configuration, and the file.
-macro_rules! schemes {
-    ($($name:literal, $config:ident, $file:literal;)*) => {
-        /// Every scheme of congestion management, in the order in which they are listed.
-        pub(crate) const SCHEMES: &[Algorithm] = &[
-            $(Algorithm {
-                name: $name,
-                source: include_str!(concat!("../../../switching/src/congestion/", $file)),
-                parameters: <forebay_switching::congestion::$config as JsonSchema>::json_schema,
-            },)*
-        ];
-    };
-}
-
-schemes! {
-    "ecm", EcmConfig, "ecm.rs";
-    "e2cm", E2cmConfig, "e2cm.rs";
-    "qcn", QcnConfig, "qcn.rs";
-    "fecn", FecnConfig, "fecn.rs";
-    "dbp", DbpConfig, "dbp.rs";
-    "dcqcn", DcqcnConfig, "dcqcn.rs";
+algorithms! {
+    /// Every scheme of congestion management, in the order in which they are listed.
+    SCHEMES;
+    "ecm", forebay_switching::congestion::EcmConfig, "congestion/ecm.rs";
+    "e2cm", forebay_switching::congestion::E2cmConfig, "congestion/e2cm.rs";
+    "qcn", forebay_switching::congestion::QcnConfig, "congestion/qcn.rs";
+    "fecn", forebay_switching::congestion::FecnConfig, "congestion/fecn.rs";
+    "dbp", forebay_switching::congestion::DbpConfig, "congestion/dbp.rs";
+    "dcqcn", forebay_switching::congestion::DcqcnConfig, "congestion/dcqcn.rs";
 }
 
 #[cfg(test)]

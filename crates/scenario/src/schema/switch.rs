@@ -4,7 +4,7 @@ use forebay_switching::{LoadError, LoadMatrix, LoadPattern, MwmConfig, Scheduler
 use forebay_units::{Bytes, QueueSize};
 use schemars::{JsonSchema, Schema};
 
-use super::tagged::{self, Algorithm};
+use super::tagged::{self, algorithms};
 use super::{LinkSpec, Placement};
 
 /// Sources with access links of their own, a multiplexer before each input, a switch, and the sinks behind its outputs.
@@ -106,27 +106,15 @@ impl Default for Cioq {
     }
 }
 
-/// Declares [`SCHEDULERS`]: a line is the name in a scenario, the configuration, and the file.
-macro_rules! schedulers {
-    ($($name:literal, $config:ident, $file:literal;)*) => {
-        /// Every crossbar scheduler, in the order in which they are listed.
-        pub(crate) const SCHEDULERS: &[Algorithm] = &[
-            $(Algorithm {
-                name: $name,
-                source: include_str!(concat!("../../../switching/src/", $file)),
-                parameters: <forebay_switching::$config as JsonSchema>::json_schema,
-            },)*
-        ];
-    };
-}
-
-schedulers! {
-    "mwm", MwmConfig, "mwm.rs";
-    "islip", IslipConfig, "islip.rs";
-    "pim", PimConfig, "pim.rs";
-    "ilqf", IlqfConfig, "longest_queue_first.rs";
-    "maximum_size", MaximumSizeConfig, "maximum_size.rs";
-    "wavefront", WavefrontConfig, "wavefront.rs";
+algorithms! {
+    /// Every crossbar scheduler, in the order in which they are listed.
+    SCHEDULERS;
+    "mwm", forebay_switching::MwmConfig, "mwm.rs";
+    "islip", forebay_switching::IslipConfig, "islip.rs";
+    "pim", forebay_switching::PimConfig, "pim.rs";
+    "ilqf", forebay_switching::IlqfConfig, "longest_queue_first.rs";
+    "maximum_size", forebay_switching::MaximumSizeConfig, "maximum_size.rs";
+    "wavefront", forebay_switching::WavefrontConfig, "wavefront.rs";
 }
 
 /// Cells in the slots of a line, as in switch theory; for the switch topology only. There is a source for each input,

@@ -21,3 +21,18 @@ pub(crate) struct Algorithm {
     /// The schema of its parameters.
     pub parameters: fn(&mut SchemaGenerator) -> Schema,
 }
+
+/// Declares a table of algorithms: a line is the name in a scenario, the configuration, and the file in `switching`.
+macro_rules! algorithms {
+    ($(#[$docs:meta])* $table:ident; $($name:literal, $config:ty, $file:literal;)*) => {
+        $(#[$docs])*
+        pub(crate) const $table: &[$crate::schema::Algorithm] = &[
+            $($crate::schema::Algorithm {
+                name: $name,
+                source: include_str!(concat!("../../../switching/src/", $file)),
+                parameters: <$config as schemars::JsonSchema>::json_schema,
+            },)*
+        ];
+    };
+}
+pub(crate) use algorithms;
