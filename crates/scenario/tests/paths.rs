@@ -161,3 +161,31 @@ fn hosts_with_links_to_each_other_and_to_a_router_use_both() {
     assert_eq!(one.digest, in_order.digest);
     assert!(one.links.floats("utilization").iter().filter(|utilization| **utilization > 0.0).count() >= 6);
 }
+
+/// The requests and the responses of a client leave it by links of their own: no link is part of the host.
+#[test]
+fn an_endpoint_with_two_equal_ways_out_uses_both() {
+    let text = r#"
+        duration = "1 s"
+        [topology.graph]
+        paths.ecmp = { salt = "common" }
+        nodes = [{ name = "r", kind = "router" }, { name = "a" }, { name = "b" }]
+        links = [
+            { from = "a", to = "r", rate = "10 Mbps", delay = "1 ms" },
+            { from = "b", to = "r", rate = "10 Mbps", delay = "1 ms" },
+            { from = "a", to = "b", rate = "10 Mbps", delay = "1 ms", metric = 2 },
+        ]
+        [[flows]]
+        name = "talk"
+        count = 16
+        from = ["a", "b"]
+        to = ["b", "a"]
+        transport = "tcp"
+        app.request_response = { request = "100 B", response = "10 KB", think = "1 ms" }
+    "#;
+    let scenario = scenario(text);
+    let one = run(&scenario, None, None, &mut |_| true).unwrap();
+    let in_order = run_in_order(&scenario, None, None, &mut |_| true).unwrap();
+    assert_eq!(one.digest, in_order.digest);
+    assert!(one.links.floats("utilization").iter().all(|utilization| *utilization > 0.0), "{:?}", one.links);
+}

@@ -110,18 +110,22 @@ impl<'a> Use<'a> {
             let is_for_all = uplink.is_some() && firsts.all(|&endpoint| self.plain_first(endpoint) == uplink);
             return vec![plan(uplink.filter(|_| is_for_all), endpoints.to_vec())];
         }
-        // Endpoints that share their way out share the host's order of packets.
+        // Endpoints that share their way out share the host's order of packets. Where one of them has several ways, a
+        // link of the others could be one of them.
+        let has_several = endpoints.iter().any(|&endpoint| self.first[endpoint as usize] == Distinct::Several);
         let mut by_first: BTreeMap<Option<LinkId>, Vec<EndpointId>> = BTreeMap::new();
         let mut plans = Vec::new();
         for &endpoint in endpoints {
             match self.first[endpoint as usize] {
                 Distinct::None => plans.push(plan(None, vec![endpoint])),
-                Distinct::One(link) => by_first.entry(Some(link)).or_default().push(endpoint),
-                Distinct::Several => by_first.entry(None).or_default().push(endpoint),
+                Distinct::One(link) if !has_several => by_first.entry(Some(link)).or_default().push(endpoint),
+                Distinct::One(_) | Distinct::Several => by_first.entry(None).or_default().push(endpoint),
             }
         }
-        let of_first = |endpoints: Vec<EndpointId>| plan(self.plain_first(endpoints[0]), endpoints);
-        plans.extend(by_first.into_values().map(of_first));
+        let of_first = |(first, endpoints): (Option<LinkId>, Vec<EndpointId>)| {
+            plan(first.and_then(|_| self.plain_first(endpoints[0])), endpoints)
+        };
+        plans.extend(by_first.into_iter().map(of_first));
         plans
     }
 }

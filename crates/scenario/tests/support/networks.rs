@@ -176,7 +176,8 @@ fn graph() -> impl Strategy<Value = Topology> {
     let routers = prop::collection::vec((kind, any::<Index>(), graph_link()), 1..5);
     let hosts = prop::collection::vec((any::<Index>(), graph_link()), 2..6);
     let further = prop::collection::vec((any::<Index>(), any::<Index>(), graph_link()), 0..4);
-    (routers, hosts, further).prop_map(|(routers, hosts, further)| {
+    let paths = chosen(&["", "paths = \"ecmp\"\n", "paths.ecmp = { salt = \"common\" }\n"]);
+    (routers, hosts, further, paths).prop_map(|(routers, hosts, further, paths)| {
         let router = |number: usize| format!("r{number}");
         let (mut links, mut ends) = (Vec::new(), BTreeSet::new());
         let mut join = |from: String, to: String, link: &str| {
@@ -205,7 +206,8 @@ fn graph() -> impl Strategy<Value = Topology> {
         };
         let hosts_too = (0..hosts.len()).map(|number| format!("{{ name = \"h{number}\" }}"));
         let nodes: Vec<String> = routers.iter().enumerate().map(node).chain(hosts_too).collect();
-        let graph = format!("[topology.graph]\nnodes = [{}]\nlinks = [\n{},\n]\n", nodes.join(", "), links.join(",\n"));
+        let graph =
+            format!("[topology.graph]\n{paths}nodes = [{}]\nlinks = [\n{},\n]\n", nodes.join(", "), links.join(",\n"));
         (graph, Ends::OfAGraph(hosts.len()))
     })
 }
