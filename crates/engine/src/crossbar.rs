@@ -9,7 +9,7 @@ use forebay_qdisc::{Backlog, DropReason, Span, Time};
 use forebay_switching::{Matching, Speedup};
 use rand_pcg::Pcg64Mcg;
 
-use crate::driver::node::{Channels, Node, NodeId};
+use crate::driver::node::{Channels, Node, NodeId, just_before};
 use crate::driver::routes::{ForwardingTable, Way};
 use crate::observe::handed_in::QueueReport;
 use crate::observe::interval::{Checkpoint, Checkpoints};
@@ -194,7 +194,7 @@ impl Crossbar {
     /// that arrive later.
     #[cold]
     fn sample<'a>(&mut self, mut packets: &'a [Packet], end: Time, channels: &mut Channels) -> &'a [Packet] {
-        while let Some((at, due)) = self.checkpoints.take(end - Span::from_picoseconds(1)) {
+        while let Some((at, due)) = self.checkpoints.take(just_before(end)) {
             packets = self.advance(packets, at, channels);
             if due == Checkpoint::WarmUp {
                 for Input { books, backlog, .. } in &mut self.inputs {
@@ -229,7 +229,7 @@ impl Node for Crossbar {
         self.due
     }
 
-    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time {
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
         let packets = channels.take(me, until);
         let mut left = &packets[..];
         if self.checkpoints.next() < until {
@@ -237,7 +237,7 @@ impl Node for Crossbar {
         }
         self.advance(left, until, channels);
         channels.give_back(packets);
-        until
+        (until, self.next())
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

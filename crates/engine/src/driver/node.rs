@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forebay_qdisc::Time;
+use forebay_qdisc::{Span, Time};
 
 use crate::driver::agenda::Agenda;
 use crate::driver::inbox::{Arrivals, Inbox};
@@ -20,20 +20,14 @@ pub(crate) use crate::driver::routes::NodeId;
 /// arrivals, these in the order of [`Salts`], and idle ports choose after all arrivals.
 pub(crate) trait Node: Send {
     /// Does what comes before time zero: an endpoint is ahead of its node by the delay of its downlink.
-    fn start(&mut self, _me: NodeId, _lanes: &mut Channels) {}
+    fn start(&mut self, _me: NodeId, _channels: &mut Channels) {}
 
     /// When it is due without an arrival.
     fn next(&self) -> Time;
 
-    /// Does everything before `until`. Returns how long its link is busy with settled packets: before that, and before
-    /// `until`, it begins to send nothing more.
-    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time;
-
-    /// Runs, and also returns when the node is due next without an arrival: one call for both.
-    fn take_turn(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
-        let earliest_output = self.run(until, me, channels);
-        (earliest_output, self.next())
-    }
+    /// Does everything before `until`. Returns how long its link is busy with settled packets (before that, and before
+    /// `until`, it begins to send nothing more), and when it is due next without an arrival.
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time);
 
     /// Settles nothing ahead of time: the same results, slower.
     #[cfg(feature = "oracle")]
@@ -41,6 +35,11 @@ pub(crate) trait Node: Send {
 
     /// Brings the books up to `end` and hands them in.
     fn finish(&mut self, end: Time, report: &mut Report);
+}
+
+/// The last time before `time`, which must not be zero.
+pub(crate) fn just_before(time: Time) -> Time {
+    time - Span::from_picoseconds(1)
 }
 
 /// A node on its way into the driver, and how its packets come.

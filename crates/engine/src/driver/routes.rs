@@ -16,6 +16,9 @@ pub(crate) type NodeId = u32;
 /// With this many (flow, direction)s the caches do not hold what packets touch, and prefetching pays.
 const BEYOND_THE_CACHE: usize = 4096;
 
+/// How many packets ahead nodes prefetch then.
+pub(crate) const PACKETS_AHEAD: usize = 8;
+
 /// The bit of an entry that is a choice among equal paths.
 const CHOICE: u32 = 1 << 31;
 

@@ -234,7 +234,7 @@ impl Stage {
 #[inline]
 fn turn(nodes: &mut [Option<Box<dyn Node>>], id: NodeId, until: Time, channels: &mut Channels) -> Time {
     let Some(node) = &mut nodes[id as usize] else { return until };
-    let (earliest_output, next) = node.take_turn(until, id, channels);
+    let (earliest_output, next) = node.run(until, id, channels);
     channels.plan(id, next);
     earliest_output
 }

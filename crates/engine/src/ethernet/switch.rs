@@ -330,8 +330,3 @@ fn begin_probe(packet: &Packet, port: &mut SwitchPort, queue_bytes: u64, now: Ti
     let message = channels.tables.messages.get_mut(packet.number());
     port.ask_point(now, |point, context| point.forward(message, queue_bytes, context));
 }
-
-/// `time` must not be zero.
-fn just_before(time: Time) -> Time {
-    time - Span::from_picoseconds(1)
-}

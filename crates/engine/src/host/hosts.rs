@@ -11,7 +11,7 @@ use std::mem::offset_of;
 use forebay_qdisc::{Span, Time};
 
 use crate::assembly::hosts::HostPlan;
-use crate::driver::node::{Channels, Node, NodeId};
+use crate::driver::node::{Channels, Node, NodeId, just_before};
 use crate::driver::prefetch::{LINE_BYTES, prefetch, prefetch_lines};
 use crate::error::RunError;
 use crate::host::by_host::ByHost;
@@ -242,7 +242,7 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
                 continue;
             }
             host.planned = Time::NEVER;
-            let last = (due - host.behind - Span::from_picoseconds(1)).min(channels.measured.to);
+            let last = just_before(due - host.behind).min(channels.measured.to);
             if host.end.next() <= last {
                 let (exit, path) = (Exit::over(host.uplink.as_mut(), &host.ports), host.path.as_deref_mut());
                 host.end.expire(last, &mut Outbox { exit, path, channels });
@@ -265,7 +265,7 @@ impl<E: End, const ARE_MANY: bool> Node for Hosts<E, ARE_MANY> {
         if first == Time::NEVER { first } else { Time::ZERO + first.since(Time::ZERO + self.farthest) }
     }
 
-    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time {
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
         let packets = channels.take(me, until);
         if ARE_MANY {
             self.receive_by_host(&packets, channels);
@@ -274,7 +274,7 @@ impl<E: End, const ARE_MANY: bool> Node for Hosts<E, ARE_MANY> {
         }
         channels.give_back(packets);
         self.run_timers(until, channels);
-        until
+        (until, self.next())
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

@@ -6,15 +6,13 @@ use forebay_qdisc::{Admission, Backlog, DropReason, Limit, Offer, Packet as _, T
 
 use crate::driver::node::{Channels, Node, NodeId};
 use crate::driver::ring::Ring;
+use crate::driver::routes::PACKETS_AHEAD;
 use crate::link::Link;
 use crate::observe::handed_in::QueueReport;
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::queue_book::Books;
 use crate::observe::report::Report;
 use crate::packet::Packet;
-
-/// How many packets ahead memory is prefetched, where flows are many.
-const PACKETS_AHEAD: usize = 8;
 
 /// A packet that was let in and has not begun its transmission. Two whole words, as [`Packet`] is four.
 #[derive(Clone, Copy)]
@@ -176,7 +174,7 @@ impl Node for LawPort {
         Time::NEVER
     }
 
-    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time {
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
         let packets = channels.take(me, until);
         let looks_ahead = channels.routes.are_many();
         for (packet, place) in packets.iter().zip(0..) {
@@ -187,7 +185,7 @@ impl Node for LawPort {
             self.receive(packet, channels);
         }
         channels.give_back(packets);
-        self.link.free_at
+        (self.link.free_at, self.next())
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

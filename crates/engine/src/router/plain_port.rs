@@ -3,6 +3,7 @@
 use forebay_qdisc::Time;
 
 use crate::driver::node::{Channels, Node, NodeId};
+use crate::driver::routes::PACKETS_AHEAD;
 use crate::link::Link;
 use crate::observe::report::Report;
 
@@ -21,11 +22,11 @@ impl Node for PlainPort {
         Time::NEVER
     }
 
-    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time {
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
         let packets = channels.take(me, until);
         let looks_ahead = channels.routes.are_many();
         for (packet, place) in packets.iter().zip(0..) {
-            if looks_ahead && let Some(packet) = packets.get(place + 8) {
+            if looks_ahead && let Some(packet) = packets.get(place + PACKETS_AHEAD) {
                 channels.routes.prefetch(packet.direction_index());
             }
             match self.link.pass(*packet, &channels.measured, &channels.tables) {
@@ -34,7 +35,7 @@ impl Node for PlainPort {
             }
         }
         channels.give_back(packets);
-        self.link.free_at
+        (self.link.free_at, self.next())
     }
 
     fn finish(&mut self, _end: Time, report: &mut Report) {

@@ -2,9 +2,9 @@
 //!
 //! An idle port asks after the last arrival of an instant, so that the discipline chooses among all of them.
 
-use forebay_qdisc::{Cx, Discipline, Span, Time};
+use forebay_qdisc::{Cx, Discipline, Time};
 
-use crate::driver::node::{Channels, Node, NodeId};
+use crate::driver::node::{Channels, Node, NodeId, just_before};
 use crate::link::Link;
 use crate::observe::handed_in::QueueReport;
 use crate::observe::interval::{Checkpoint, Checkpoints};
@@ -193,14 +193,14 @@ impl Node for QueuePort {
         self.next_departure().0
     }
 
-    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time {
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
         let packets = channels.take(me, until);
         for packet in &packets {
             self.receive(packet, channels);
         }
         channels.give_back(packets);
-        self.expire((until - Span::from_picoseconds(1), Turn::AfterArrivals), channels);
-        if self.busy { self.link.free_at } else { until }
+        self.expire((just_before(until), Turn::AfterArrivals), channels);
+        (if self.busy { self.link.free_at } else { until }, self.next())
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

@@ -1,8 +1,8 @@
 //! Ports of a router whose disciplines share state: they run together, in the order of time.
 
-use forebay_qdisc::{Span, Time};
+use forebay_qdisc::Time;
 
-use crate::driver::node::{Channels, Node, NodeId};
+use crate::driver::node::{Channels, Node, NodeId, just_before};
 use crate::driver::routes::{ForwardingTable, Way};
 use crate::observe::report::Report;
 use crate::router::queue_port::{QueuePort, Turn};
@@ -37,7 +37,7 @@ impl Node for SharedPorts {
         self.ports.iter().map(|(_, port)| port.next_departure().0).min().unwrap_or(Time::NEVER)
     }
 
-    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time {
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
         let packets = channels.take(me, until);
         for packet in &packets {
             self.expire((packet.time, Turn::BeforeArrivals), channels);
@@ -45,8 +45,8 @@ impl Node for SharedPorts {
             self.ports[place as usize].1.receive(packet, channels);
         }
         channels.give_back(packets);
-        self.expire((until - Span::from_picoseconds(1), Turn::AfterArrivals), channels);
-        until
+        self.expire((just_before(until), Turn::AfterArrivals), channels);
+        (until, self.next())
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

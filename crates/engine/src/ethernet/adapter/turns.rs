@@ -1,9 +1,9 @@
 //! The events of an adapter and their order.
 
-use forebay_qdisc::{Span, Time};
+use forebay_qdisc::Time;
 use forebay_switching::SharedMemory;
 
-use crate::driver::node::{Channels, Node, NodeId};
+use crate::driver::node::{Channels, Node, NodeId, just_before};
 use crate::ethernet::adapter::Adapter;
 use crate::ethernet::pause::EVERY_CLASS;
 use crate::observe::handed_in::AdapterReport;
@@ -129,17 +129,13 @@ impl Node for Adapter {
         self.due
     }
 
-    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time {
-        self.take_turn(until, me, channels).0
-    }
-
-    fn take_turn(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
         channels.close(me, until);
         while channels.next_arrival(me) < until {
             let packet = channels.receive(me);
             self.receive(&packet, channels);
         }
-        self.run_until(until - Span::from_picoseconds(1), channels);
+        self.run_until(just_before(until), channels);
         (self.free_at, self.due)
     }
 

@@ -3,10 +3,10 @@
 use forebay_qdisc::Time;
 use forebay_switching::SharedMemory;
 
-use crate::driver::node::{Channels, Node, NodeId};
+use crate::driver::node::{Channels, Node, NodeId, just_before};
 use crate::ethernet::departures::Departure;
 use crate::ethernet::port::SwitchPort;
-use crate::ethernet::switch::{EthernetSwitch, just_before};
+use crate::ethernet::switch::EthernetSwitch;
 use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
 
@@ -167,12 +167,8 @@ impl Node for EthernetSwitch {
         self.next_action().min(self.next_begin)
     }
 
-    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> Time {
-        self.take_turn(until, me, channels).0
-    }
-
     /// At equal times ports go first, then upkeep, then arrivals, then idle ports that choose.
-    fn take_turn(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
+    fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
         channels.close(me, until);
         while channels.next_arrival(me) < until {
             let packet = channels.receive(me);

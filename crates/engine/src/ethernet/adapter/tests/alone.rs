@@ -238,8 +238,8 @@ impl Node {
             let known_until = Time::from_picoseconds(comes.picoseconds() - 1);
             let last = next.max(known_until.min(next.saturating_add(self.lead)).min(end));
             let until = last + Span::from_picoseconds(1);
-            self.adapter.run(until, NODE, &mut self.channels);
-            self.channels.plan(NODE, self.adapter.next());
+            let (_, due) = self.adapter.run(until, NODE, &mut self.channels);
+            self.channels.plan(NODE, due);
             next = self.channels.agenda.of(NODE);
             self.collect(until);
         }
