@@ -269,6 +269,7 @@ mod tests {
             [
                 "docs/reference/disciplines/blue.md",
                 "docs/reference/disciplines/index.md",
+                "docs/reference/paths/index.md",
                 "docs/reference/schedulers/index.md",
                 "docs/reference/schemes/index.md",
                 "docs/reference/topologies/index.md",
