@@ -171,7 +171,8 @@ class Result:
     """One row per queue: `length_mean_packets`, drops by reason and others; in an Ethernet also what the port counted:
     `paused_s`, `frames_lost` and others."""
     links: pl.DataFrame = field(repr=False)
-    """One row per link: `name`, `rate_bps`, `utilization`, `packets`, `bytes`, `packets_lost`."""
+    """One row per link: `name`, `rate_bps`, `utilization`, `packets`, `bytes`, `packets_lost`,
+    `packets_duplicated`."""
     queue_flows: pl.DataFrame = field(repr=False)
     """One row per flow and direction at each queue: arrivals, drops, marks, waiting time, and the state that the
     discipline keeps of the flow."""

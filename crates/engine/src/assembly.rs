@@ -47,6 +47,7 @@ use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::queue_book::{Books, QueueBook};
 use crate::observe::queue_series::QueueSeries;
 use crate::observe::texts::Texts;
+use crate::packet::FlowId;
 use crate::packet::side_tables::SideTables;
 use crate::rng::stream;
 use crate::spec::flows::Flows;
@@ -100,7 +101,7 @@ impl Description {
 
     /// The time of a packet on the fastest link.
     fn packet_time(&self) -> Span {
-        let rates = self.links.all.iter().map(|link| link.rate);
+        let rates = self.links.all.iter().map(|link| link.fastest);
         rates.map(|rate: Rate| rate.transmission_time(1000)).min().unwrap_or(Span::ZERO)
     }
 }
@@ -152,7 +153,7 @@ impl<'a> Maker<'a> {
             device_queue_limit,
             graph,
             nodes,
-            ports: Ports { links, graph, seed, measured, probes, traced },
+            ports: Ports { links, graph, seed, measured, probes, traced, first_pause: 2 * flows.len() as FlowId },
             ways,
             salts: BTreeMap::new(),
         }

@@ -22,6 +22,5 @@ pub(crate) mod output_queues;
 pub(crate) mod pause;
 pub(crate) mod port;
 pub(crate) mod ready_queues;
-pub(crate) mod service;
 pub(crate) mod switch;
 pub(crate) mod voq;

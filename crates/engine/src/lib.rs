@@ -11,7 +11,7 @@
 //! | `assembly.rs`, `assembly/` | from the description to the nodes of the driver |
 //! | `driver/` | the order in which parts run, and its containers |
 //! | `packet.rs`, `packet/` | the packet, and what only some packets carry |
-//! | `link.rs` | a link: serialisation, propagation, loss |
+//! | `link.rs` | a link: serialisation at a rate, propagation, impairments |
 //! | `host/` | the endpoints of flows |
 //! | `router/` | the ports of hosts and routers: a queue with its link |
 //! | `crossbar.rs` | a switch fabric with its inputs |

@@ -1,16 +1,27 @@
 //! A link: serialisation at a rate, then propagation.
 //!
 //! The sending node owns the link. A packet goes in, and comes out as it arrives at the far end.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `service.rs` | rates that change |
+//! | `impaired.rs` | loss, duplication, jitter |
 
-use forebay_qdisc::{Rate, Span, Time, uniform};
-use rand_pcg::Pcg64Mcg;
+use forebay_qdisc::{Rate, Span, Time};
 
+use crate::driver::node::Channels;
 use crate::driver::routes::Way;
+use crate::link::impaired::Impaired;
+use crate::link::service::ServiceRate;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::loss_book::LossBook;
 use crate::observe::trace::Tracer;
 use crate::packet::Packet;
 use crate::packet::side_tables::SideTables;
+use crate::spec::ServiceStep;
+
+pub(crate) mod impaired;
+pub(crate) mod service;
 
 /// A link: the fields that every packet touches, in less than a cache line. The rest is in [`LinkRecord`].
 #[repr(C)]
@@ -20,8 +31,9 @@ pub(crate) struct Link {
     propagation: Span,
     /// The last length sent and its transmission time: most packets of a direction are equally long.
     memo_span: Span,
-    /// From the lowest bit: that length (16 bits), whether it loses, traces or samples (1), and packets of that length
-    /// within the measured interval that are not in the record yet (47).
+    /// From the lowest bit: that length (16 bits, inverted if the rate changes, so that no packet has it), whether the
+    /// rate changes, whether the link is impaired, whether it traces or samples (1 each), and packets of that length
+    /// within the measured interval that are not in the record yet (45).
     state: u64,
     /// Its number among the inputs of the node at the far end.
     input: u32,
@@ -32,8 +44,11 @@ pub(crate) struct Link {
 
 const _: () = assert!(size_of::<Link>() == 48);
 
-const OBSERVED: u64 = 1 << 16;
-const ONE_PACKET: u64 = 1 << 17;
+const LENGTH: u64 = (1 << 16) - 1;
+const VARIES: u64 = 1 << 16;
+const IMPAIRED: u64 = 1 << 17;
+const OBSERVED: u64 = 1 << 18;
+const ONE_PACKET: u64 = 1 << 19;
 
 /// Fields that few packets touch.
 pub(crate) struct LinkRecord {
@@ -49,22 +64,17 @@ pub(crate) struct LinkRecord {
     bytes: u64,
     /// Time of transmission within the measured interval.
     busy: Span,
+    /// Unless the rate is always the same.
+    service: Option<Box<ServiceRate>>,
+    impaired: Option<Box<Impaired>>,
     observed: Option<Box<Observed>>,
 }
 
 struct Observed {
-    loss: Option<Loss>,
-    lost: LossBook,
     tracer: Option<Box<Tracer>>,
     utilization: Option<UtilizationSeries>,
     /// When the utilisation is sampled, where no port does that.
     checkpoints: Checkpoints,
-}
-
-/// Independent random loss of data packets.
-struct Loss {
-    probability: f64,
-    rng: Pcg64Mcg,
 }
 
 #[derive(Default)]
@@ -83,6 +93,7 @@ pub(crate) struct LinkReport {
     pub packets: u64,
     pub bytes: u64,
     pub lost: LossBook,
+    pub duplicated: LossBook,
     pub tracer: Option<Box<Tracer>>,
     pub series: Option<Vec<f64>>,
 }
@@ -98,15 +109,22 @@ impl Link {
             packets: 0,
             bytes: 0,
             busy: Span::ZERO,
+            service: None,
+            impaired: None,
             observed: None,
         };
         Self { free_at: Time::ZERO, propagation, memo_span: Span::ZERO, state: 0, input, way, record: Box::new(record) }
     }
 
-    pub fn set_loss(&mut self, probability: f64, rng: Pcg64Mcg) {
-        if probability > 0.0 {
-            self.observe().loss = Some(Loss { probability, rng });
-        }
+    /// The rate changes in these steps.
+    pub fn set_service(&mut self, steps: Vec<ServiceStep>) {
+        self.state |= VARIES | LENGTH;
+        self.record.service = Some(Box::new(ServiceRate::new(self.record.rate, steps)));
+    }
+
+    pub fn impair(&mut self, impaired: Impaired) {
+        self.state |= IMPAIRED;
+        self.record.impaired = Some(Box::new(impaired));
     }
 
     pub fn set_tracer(&mut self, tracer: Tracer) {
@@ -130,35 +148,62 @@ impl Link {
         self.record.rate
     }
 
-    /// Takes a packet at the sending end of a link without a port: returns it as it arrives at the far end; `None` if
-    /// the link loses it.
+    /// Takes a packet at the sending end of a link without a port and without impairments: returns it as it arrives at
+    /// the far end.
     #[inline(always)]
-    pub fn pass(&mut self, packet: Packet, measured: &MeasuredInterval, tables: &SideTables) -> Option<Packet> {
-        if self.is_observed() && !self.enter_observed(&packet.word_by_word(), measured) {
-            return None;
-        }
-        let start = packet.time.max(self.free_at);
-        Some(self.transmit(&packet, start, measured, tables))
+    pub fn pass(&mut self, packet: &Packet, measured: &MeasuredInterval, tables: &SideTables) -> Packet {
+        let start = self.enter(packet);
+        self.transmit(packet, start, measured, tables)
     }
 
-    /// Whether the link loses this packet. Asked before any queue sees it.
-    #[inline]
-    pub fn loses(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
-        self.is_observed() && self.record.observed.as_mut().is_some_and(|observed| observed.loses(packet, measured))
+    /// Takes a packet at the sending end of a link without a port, and sends it on from the far end.
+    #[inline(always)]
+    pub fn pass_on(&mut self, packet: &Packet, channels: &mut Channels) {
+        let start = self.enter(packet);
+        self.send(packet, start, channels);
+    }
+
+    /// The same where packets mostly go to a node to which they come in order on each link.
+    #[inline(always)]
+    pub fn pass_on_by_link(&mut self, packet: &Packet, channels: &mut Channels) {
+        let start = self.enter(packet);
+        let way = self.way;
+        self.send_by(packet, start, channels, |channels, sent| channels.send_by_link(way, sent.word_by_word()));
+    }
+
+    /// Sends `packet` from `start` on, and on from the far end.
+    #[inline(always)]
+    pub fn send(&mut self, packet: &Packet, start: Time, channels: &mut Channels) {
+        let way = self.way;
+        self.send_by(packet, start, channels, |channels, sent| channels.send(way, sent));
+    }
+
+    #[inline(always)]
+    fn send_by(&mut self, packet: &Packet, start: Time, channels: &mut Channels, send: impl Fn(&mut Channels, Packet)) {
+        let sent = self.transmit(packet, start, &channels.measured, &channels.tables);
+        if self.state & IMPAIRED != 0
+            && let Some(impaired) = &mut self.record.impaired
+        {
+            return impaired.pass(sent, channels, send);
+        }
+        send(channels, sent);
+    }
+
+    /// When the transmission of a packet begins that comes to the sending end of a link without a port.
+    #[inline(always)]
+    fn enter(&mut self, packet: &Packet) -> Time {
+        if self.is_observed() {
+            self.take_samples(packet.time);
+        }
+        packet.time.max(self.free_at)
     }
 
     /// Sends `packet` from `start` on: returns it as it arrives at the far end.
     #[inline(always)]
-    pub fn transmit(
-        &mut self,
-        packet: &Packet,
-        start: Time,
-        measured: &MeasuredInterval,
-        tables: &SideTables,
-    ) -> Packet {
+    fn transmit(&mut self, packet: &Packet, start: Time, measured: &MeasuredInterval, tables: &SideTables) -> Packet {
         let len_bytes = packet.len_bytes();
         if len_bytes as u16 != self.state as u16 {
-            self.remember_length(len_bytes);
+            self.remember_length(len_bytes, start);
         }
         let end = start + self.memo_span;
         self.free_at = end;
@@ -189,42 +234,41 @@ impl Link {
     }
 
     fn memo_len_bytes(&self) -> u32 {
-        u32::from(self.state as u16)
+        u32::from(if self.state & VARIES == 0 { self.state as u16 } else { !self.state as u16 })
     }
 
     fn observe(&mut self) -> &mut Observed {
         self.state |= OBSERVED;
         self.record.observed.get_or_insert_with(|| {
-            Box::new(Observed {
-                loss: None,
-                lost: LossBook::default(),
-                tracer: None,
-                utilization: None,
-                checkpoints: Checkpoints::new(None, None),
-            })
+            Box::new(Observed { tracer: None, utilization: None, checkpoints: Checkpoints::new(None, None) })
         })
     }
 
-    /// A packet enters an observed link: whether it is not lost there.
     #[cold]
     #[inline(never)]
-    fn enter_observed(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
-        let Some(observed) = &mut self.record.observed else { return true };
-        observed.take_samples(packet.time, self.free_at);
-        !observed.loses(packet, measured)
+    fn take_samples(&mut self, now: Time) {
+        if let Some(observed) = &mut self.record.observed {
+            observed.take_samples(now, self.free_at);
+        }
     }
 
     #[cold]
     #[inline(never)]
-    fn remember_length(&mut self, len_bytes: u32) {
+    fn remember_length(&mut self, len_bytes: u32, start: Time) {
         self.count();
+        if let Some(service) = &self.record.service {
+            // A transmission that begins at a rate of zero lasts until the rate is back.
+            self.memo_span = service.transmission(start, u64::from(len_bytes)).1.since(start);
+            self.state = self.state & !LENGTH | u64::from(!len_bytes as u16);
+            return;
+        }
         let before = (self.memo_len_bytes(), self.memo_span);
         let record = &mut self.record;
         if record.memo_before.0 != len_bytes {
             record.memo_before = (len_bytes, record.rate.transmission_time(u64::from(len_bytes)));
         }
         let (len_bytes, span) = std::mem::replace(&mut record.memo_before, before);
-        (self.state, self.memo_span) = (self.state & OBSERVED | u64::from(len_bytes), span);
+        (self.state, self.memo_span) = (self.state & !LENGTH | u64::from(len_bytes), span);
     }
 
     /// Brings the record up to date.
@@ -242,13 +286,15 @@ impl Link {
     pub fn finish(&mut self, measured: &MeasuredInterval) -> LinkReport {
         self.count();
         let record = &mut self.record;
-        let (mut lost, mut tracer, mut series) = (LossBook::default(), None, None);
+        let (mut tracer, mut series) = (None, None);
         if let Some(mut observed) = record.observed.take() {
             observed.take_samples(measured.to, self.free_at);
             observed.forget_samples_after(measured.to);
-            (lost, tracer) = (observed.lost, observed.tracer);
+            tracer = observed.tracer;
             series = observed.utilization.map(|series| series.values);
         }
+        let (lost, duplicated) =
+            record.impaired.take().map_or_else(Default::default, |impaired| (impaired.lost, impaired.duplicated));
         LinkReport {
             number: record.number,
             rate: record.rate,
@@ -257,6 +303,7 @@ impl Link {
             packets: record.packets,
             bytes: record.bytes,
             lost,
+            duplicated,
             tracer,
             series,
         }
@@ -303,16 +350,6 @@ impl Observed {
             series.values.push(busy.saturating_sub(series.sampled).seconds() / interval.seconds());
             series.sampled = busy;
         }
-    }
-
-    #[cold]
-    fn loses(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
-        let Some(loss) = &mut self.loss else { return false };
-        let lost = !packet.is_ack() && uniform(&mut loss.rng) < loss.probability;
-        if lost {
-            self.lost.lost(packet, measured);
-        }
-        lost
     }
 
     #[cold]

@@ -24,9 +24,9 @@ pub(crate) mod traffic;
 
 pub use crossbar::{CrossbarSpec, Inputs};
 pub use distribution::Distribution;
-pub use ethernet::{AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl, ServiceStep};
+pub use ethernet::{AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl};
 pub use flow::{Application, FlowSpec, Transport};
-pub use link::{LinkId, LinkSpec};
+pub use link::{Impairments, LinkId, LinkSpec, ServiceStep};
 pub use node::{NodeIndex, NodeSpec};
 pub use probes::Probes;
 pub use traffic::{CellArrivals, FrameArrivals, OnOff, RateStep, UdpPattern};

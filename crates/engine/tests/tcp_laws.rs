@@ -4,6 +4,7 @@
 
 mod support;
 
+use forebay_engine::Impairments;
 use forebay_qdisc::Span;
 use forebay_tcp::TcpConfig;
 use forebay_testkit::{pftk_bps, square_root_bps};
@@ -38,7 +39,7 @@ fn the_rate_under_random_loss_is_that_of_the_square_root_and_of_pftk() {
             access_mbps: 1000,
             bottleneck_mbps: 100,
             propagation: Span::from_picoseconds(12_550_000_000),
-            loss,
+            impairments: Impairments { loss, ..Impairments::default() },
             ..Star::default()
         };
         let config = TcpConfig { sack: true, ..TcpConfig::ns2(1000) };

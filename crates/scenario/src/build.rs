@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use forebay_engine::{
-    Application, CellArrivals, CrossbarSpec, Distribution, FlowSpec, Inputs, LinkSpec, Network, NetworkBuilder,
-    NodeSpec, Probes, RateStep, RunError, ServiceStep, TraceSpec, Transport, UdpPattern, stream,
+    Application, CellArrivals, CrossbarSpec, Distribution, FlowSpec, Impairments, Inputs, LinkSpec, Network,
+    NetworkBuilder, NodeSpec, Probes, RateStep, RunError, ServiceStep, TraceSpec, Transport, UdpPattern, stream,
 };
-use forebay_qdisc::{Queue, Rng, Time};
+use forebay_qdisc::{Queue, Rate, Rng, Time};
 use forebay_switching::{InputFifos, SharedMemory, VirtualOutputQueues};
 use forebay_units::QueueSize;
 
@@ -19,7 +19,7 @@ use crate::guests::Guests;
 use crate::lan::Lan;
 use crate::plan::{CellsOfInput, Plan, PlannedFabric, PlannedFlow, PlannedKind, PlannedLink, PlannedNode, Source};
 use crate::schema::{
-    self, Cells, Fabric, HostQueue, QueueSpec, ScenarioSpec, SeriesKind, ServiceAt, Switch, UdpPattern as Pattern,
+    self, Cells, Fabric, HostQueue, QueueSpec, ScenarioSpec, SeriesKind, ServicePeriod, Switch, UdpPattern as Pattern,
 };
 
 /// Links or flows that are added between two calls of the control function.
@@ -69,9 +69,7 @@ pub(crate) fn network(
         }
         let switch = switches.entry(link.from).or_insert_with(|| Switch::new(seed, guests));
         let watched_flows = watched.get(link.name.as_str()).cloned().unwrap_or_default();
-        let service = lan.as_ref().map_or_else(Vec::new, |lan| service(lan, &plan, &link));
-        let link = link_spec(link, switch, guests, watched_flows, scenario, seed, out)?;
-        builder.add_link(LinkSpec { service, ..link });
+        builder.add_link(link_spec(link, switch, guests, watched_flows, scenario, seed, out)?);
     }
     for (index, planned) in std::mem::take(&mut plan.flows).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
@@ -95,13 +93,30 @@ fn probes(scenario: &ScenarioSpec) -> Probes {
     }
 }
 
-/// The changes of the rate at which a switch of an Ethernet sends on a link.
-fn service(lan: &Lan<'_>, plan: &Plan<'_>, link: &PlannedLink) -> Vec<ServiceStep> {
-    let [from, to] = [link.from, link.to].map(|node| &plan.nodes[node as usize]);
-    if matches!(from.kind, PlannedKind::EthernetSwitch(_)) {
-        ethernet::service(lan, &to.name, ServiceAt::Switch)
-    } else {
-        Vec::new()
+/// The changes of a link's `rate` in these periods, in the order of time. Validation refuses those that overlap.
+fn service_steps(rate: Rate, periods: impl IntoIterator<Item = ServicePeriod>) -> Vec<ServiceStep> {
+    let mut periods: Vec<ServicePeriod> = periods.into_iter().collect();
+    periods.sort_by_key(|period| period.from);
+    let mut steps: Vec<ServiceStep> = Vec::new();
+    for period in periods {
+        let from = Time::ZERO + period.from;
+        // Where one follows the other at once the link's own rate does not come between them.
+        if steps.last().is_some_and(|step| step.from == from) {
+            steps.pop();
+        }
+        steps.push(ServiceStep { from, rate: period.rate });
+        steps.extend(period.to.map(|to| ServiceStep { from: Time::ZERO + to, rate: Some(rate) }));
+    }
+    steps
+}
+
+/// What happens to packets on the way.
+fn impairments(spec: &schema::Impairments) -> Impairments {
+    Impairments {
+        duplication: spec.duplication,
+        loss: spec.loss,
+        jitter: spec.have_jitter().then(|| spec.jitter.picoseconds()),
+        reorders: spec.reordering,
     }
 }
 
@@ -154,11 +169,11 @@ fn link_spec(
         queue,
         class_queues,
         shares_state,
-        loss: link.spec.loss,
         from: link.from,
         to: link.to,
         metric: link.metric,
-        service: Vec::new(),
+        service: service_steps(link.spec.rate, link.spec.service),
+        impairments: impairments(&link.spec.impairments),
         trace: out
             .zip(trace)
             .map(|(out, trace)| TraceSpec { path: out.join(trace.file_name()), snaplen: trace.snaplen }),

@@ -6,7 +6,10 @@ use forebay_switching::PathPolicyConfig;
 use forebay_switching::congestion::CongestionManagement;
 use forebay_units::{Rate, Span};
 
-use crate::schema::{Adapter, FlowGroup, Generator, Graph, NodeKind, QueueSpec, Service, SharedMemorySwitch, Topology};
+use crate::schema::{
+    Adapter, FlowGroup, Generator, Graph, Impairments, NodeKind, QueueSpec, Service, ServiceAt, ServicePeriod,
+    SharedMemorySwitch, Topology,
+};
 
 /// Switches, nodes with adapters, and what joins them.
 #[derive(Clone, Debug)]
@@ -64,6 +67,10 @@ pub struct Cable<'a> {
     pub delay: Span,
     /// The queue discipline of each switch that sends on it.
     pub queue: Option<&'a QueueSpec>,
+    /// Periods in which the switches at its ends are slower.
+    pub service: &'a [ServicePeriod],
+    /// What happens to frames on the way.
+    pub impairments: Impairments,
 }
 
 impl Topology {
@@ -83,6 +90,8 @@ impl Topology {
                     rate: ethernet.link.rate,
                     delay: ethernet.link.delay,
                     queue: ethernet.queue.as_deref(),
+                    service: &[],
+                    impairments: ethernet.link.impairments,
                 };
                 let switch = |name| LanSwitch { name, node: None, spec: &ethernet.switch };
                 let lan = Lan {
@@ -135,6 +144,8 @@ fn of_graph(graph: &Graph) -> Option<Lan<'_>> {
         rate: link.rate,
         delay: link.delay.mean(),
         queue: link.queue.as_deref(),
+        service: &link.service,
+        impairments: link.impairments,
     }));
     Some(lan.indexed())
 }
@@ -177,6 +188,11 @@ impl<'a> Lan<'a> {
     #[must_use]
     pub fn rate_of(&self, name: &str) -> Option<Rate> {
         self.cables_of(name).map(|cable| cable.rate).max()
+    }
+
+    /// The periods of other rates at the port to a node, or at the node itself.
+    pub fn service_of(&self, node: &str, at: ServiceAt) -> impl Iterator<Item = ServicePeriod> {
+        self.service.iter().filter(move |service| service.node == node && service.at == at).map(Service::period)
     }
 
     /// The generators of a group's frames.

@@ -21,6 +21,8 @@ const OF_THE_QUEUE: &str = "it is a parameter of a discipline: `queue.drop_tail 
 const OF_TCP: &str = "it is a parameter of TCP: `transport.tcp = { congestion_control = \"cubic\" }`";
 const OF_A_TOPOLOGY: &str = "it is a key of the topology: `topology.star.bottleneck.queue`";
 
+const OF_A_LINK: &str = "it is a key of a link: `topology.star.bottleneck.impairments`";
+
 /// Keys that a scenario has elsewhere, or under another name.
 const MISPLACED: &[(&str, &str)] = &[
     ("limit", OF_THE_QUEUE),
@@ -34,6 +36,11 @@ const MISPLACED: &[(&str, &str)] = &[
     ("bottleneck", OF_A_TOPOLOGY),
     ("links", OF_A_TOPOLOGY),
     ("queue", OF_A_TOPOLOGY),
+    ("loss", "it is an impairment of a link: `impairments.loss = 0.01`"),
+    ("duplication", "it is an impairment of a link: `impairments.duplication = 0.001`"),
+    ("jitter", "it is an impairment of a link: `impairments.jitter = { uniform = [\"0 ms\", \"5 ms\"] }`"),
+    ("impairments", OF_A_LINK),
+    ("service", OF_A_LINK),
     ("bandwidth", "a link has a `rate`"),
     ("capacity", "a link has a `rate`"),
     ("latency", "a link has a `delay`"),

@@ -167,13 +167,13 @@ impl<'s> Plan<'s> {
         self.links.len() as u32 - 1
     }
 
-    /// Adds a full-duplex link between a host and a router. The described queue and loss are those of the data's
-    /// direction, from `from` to `to`; the way back has the same rate and delay.
+    /// Adds a full-duplex link between a host and a router. The described queue is that of the data's direction, from
+    /// `from` to `to`.
     fn access(&mut self, name: String, spec: &LinkSpec, from: u32, to: u32) {
         let propagation = self.delay(spec, &name);
         let back = format!("{name}/back");
         self.link_with_delay(name, spec.clone(), propagation, (from, to));
-        self.link_with_delay(back, spec.plain(), propagation, (to, from));
+        self.link_with_delay(back, spec.without_queue(), propagation, (to, from));
     }
 
     /// The propagation delay of a link, drawn from the stream of `name` if it is drawn.

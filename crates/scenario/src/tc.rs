@@ -18,7 +18,7 @@ use forebay_units::{QueueSize, Rate, Span};
 use self::qdisc::Qdisc;
 use crate::Scenario;
 use crate::plan::{Plan, PlannedLink};
-use crate::schema::QueueSpec;
+use crate::schema::{QueueSpec, SpanDistribution};
 
 /// Limit of a queue that has none in the scenario.
 const UNLIMITED_PACKETS: u64 = 1_000_000;
@@ -108,27 +108,48 @@ fn script(link: &PlannedLink, TcTarget { device, packet_bytes }: TcTarget<'_>) -
     lines.join("\n") + "\n"
 }
 
-/// Delay and loss of the link. They belong behind the queue: netem at the same interface would take the queue's place.
+/// Delay and impairments of the link. They belong behind the queue: netem at the same interface would take the queue's
+/// place.
 fn path_lines(link: &PlannedLink, device: &str) -> Vec<String> {
-    let mut netem = String::new();
-    if link.propagation > Span::ZERO {
-        let _ = write!(netem, " delay {}", exact_time(link.propagation));
+    let spec = &link.spec.impairments;
+    let (mut notes, mut netem) = (Vec::new(), String::new());
+    if !link.spec.service.is_empty() {
+        notes.push("# The scenario changes the rate during the run; here it stays.".to_owned());
     }
-    if link.spec.loss > 0.0 {
-        let _ = write!(netem, " loss {}%", number(link.spec.loss * 100.0));
+    let delay = link.propagation + spec.jitter.mean();
+    if delay > Span::ZERO {
+        let _ = write!(netem, " delay {}", exact_time(delay));
+    }
+    match spec.jitter {
+        SpanDistribution::Uniform(low, high) if low < high => {
+            let _ = write!(netem, " {}", exact_time((high - low) / 2));
+            if !spec.reordering {
+                notes.push("# Packets keep their order in the scenario; netem lets them overtake others.".to_owned());
+            }
+        }
+        SpanDistribution::Exponential(_) => {
+            notes.push("# netem has no exponential distribution: the jitter is its mean.".to_owned());
+        }
+        _ => {}
+    }
+    for (name, probability) in [("loss", spec.loss), ("duplicate", spec.duplication)] {
+        if probability > 0.0 {
+            let _ = write!(netem, " {name} {}%", number(probability * 100.0));
+        }
     }
     if netem.is_empty() {
-        return Vec::new();
+        return notes;
     }
     // netem's limit counts the packets that it delays.
-    let packets = (link.spec.rate.bytes_in(link.propagation) / SMALLEST_PACKET_BYTES).max(1000);
-    vec![
+    let packets = (link.spec.rate.bytes_in(delay) / SMALLEST_PACKET_BYTES).max(1000);
+    notes.extend([
         format!("# Delay and loss come after the queue. At the other end of the link, if {device} receives there:"),
         "#   ip link add ifb0 type ifb && ip link set ifb0 up".to_owned(),
         format!("#   tc qdisc add dev {device} handle ffff: ingress"),
         format!("#   tc filter add dev {device} parent ffff: matchall action mirred egress redirect dev ifb0"),
         format!("#   tc qdisc add dev ifb0 root netem limit {packets}{netem}"),
-    ]
+    ]);
+    notes
 }
 
 impl Qdisc {

@@ -59,8 +59,8 @@ impl<'a> LinkUse<'a> {
 
     /// The time from the first bit of the shortest packet at one end to its last bit at the other one.
     pub fn delay(&self, link: LinkId) -> Span {
-        let LinkParameters { rate, propagation, .. } = &self.links[link as usize];
-        *propagation + rate.transmission_time(u64::from(self.least_bytes[link as usize]))
+        let LinkParameters { fastest, propagation, .. } = &self.links[link as usize];
+        *propagation + fastest.transmission_time(u64::from(self.least_bytes[link as usize]))
     }
 
     /// The rate of a link for each of its flows, in bits per second.

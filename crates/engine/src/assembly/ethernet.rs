@@ -19,9 +19,9 @@ use crate::ethernet::managed_queues::{ManagedParts, ManagedQueues};
 use crate::ethernet::output_queues::OutputQueues;
 use crate::ethernet::pause::{PauseObeyed, PauseOrders};
 use crate::ethernet::port::{SwitchPort, SwitchPortParts};
-use crate::ethernet::service::ServiceRate;
 use crate::ethernet::switch::{EthernetSwitch, EthernetSwitchParts};
 use crate::host::endpoints::Endpoints;
+use crate::link::service::ServiceRate;
 use crate::observe::interval::Checkpoints;
 use crate::observe::queue_book::{Books, QueueBook};
 use crate::observe::queue_series::QueueSeries;
@@ -250,9 +250,9 @@ impl Maker<'_> {
         let &[(out, incoming)] = &links[..] else {
             return Err(RunError::Invariant(format!("`{name}` has an adapter and {} links", links.len())));
         };
-        let MadeLink { link, queue, .. } = self.ports.link(out, self.ways.behind(out))?;
-        if queue.is_some() {
-            return Err(RunError::Invariant(format!("`{name}`: an adapter has queues of its own")));
+        let MadeLink { link, queue, service } = self.ports.link(out, self.ways.behind(out))?;
+        if queue.is_some() || !service.is_empty() {
+            return Err(RunError::Invariant(format!("`{name}`: an adapter has queues and a rate of its own")));
         }
         let sampled = self.probes.flows && self.probes.interval.is_some();
         let mut parts = AdapterParts {

@@ -68,10 +68,11 @@ impl<'a> Use<'a> {
         Ok(Self { graph, links, last, first })
     }
 
-    /// Whether nothing but its sender's endpoints decides when a packet enters a link.
+    /// Whether nothing but its sender's endpoints decides when a packet enters a link, and nothing but the link when it
+    /// arrives.
     fn is_plain(&self, link: LinkId) -> bool {
-        let sender = self.graph.kind(self.graph.edges[link as usize].from);
-        !self.links[link as usize].has_queue && !sender.is_ethernet()
+        let LinkParameters { edge, has_queue, is_impaired, .. } = self.links[link as usize];
+        !has_queue && !is_impaired && !self.graph.kind(edge.from).is_ethernet()
     }
 
     fn downlink(&self, node: NodeIndex) -> Option<LinkId> {

@@ -11,11 +11,12 @@ use crate::driver::routes::Way;
 use crate::error::RunError;
 use crate::ethernet::managed_queues::ManagedParts;
 use crate::link::Link;
+use crate::link::impaired::Impaired;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::queue_book::{Books, QueueBook};
 use crate::observe::queue_series::{QueueSeries, WatchedFlow};
 use crate::observe::trace::{TracedFlow, Tracer};
-use crate::packet::Packet;
+use crate::packet::{FlowId, Packet};
 use crate::rng::stream;
 use crate::router::law_port::LawPort;
 use crate::router::plain_port::PlainPort;
@@ -33,6 +34,8 @@ pub(crate) struct Ports<'a> {
     pub measured: MeasuredInterval,
     pub probes: Probes,
     pub traced: Arc<[TracedFlow]>,
+    /// See [`Impaired::new`].
+    pub first_pause: FlowId,
 }
 
 /// The queue of a port, with its books.
@@ -54,6 +57,7 @@ pub(crate) struct MadeLink {
     pub link: Link,
     /// The queue at its sending end, if one is described.
     pub queue: Option<BookedQueue>,
+    /// The changes of its rate, at an Ethernet.
     pub service: Vec<ServiceStep>,
 }
 
@@ -65,11 +69,7 @@ impl Ports<'_> {
     pub fn make(&mut self, plan: PortPlan, ways: &mut Ways<'_>) -> Result<Box<dyn Node>, RunError> {
         let (node, links) = match plan {
             PortPlan::One(link) => {
-                let MadeLink { link, queue, service } = self.link(link, ways.behind(link))?;
-                if !service.is_empty() {
-                    let name = self.links.name(link.number());
-                    return Err(RunError::Invariant(format!("`{name}`: only an Ethernet switch changes its rate")));
-                }
+                let MadeLink { link, queue, .. } = self.link(link, ways.behind(link))?;
                 return Ok(match queue {
                     Some(queue) => self.port(link, queue),
                     None => Box::new(PlainPort::new(link)),
@@ -96,21 +96,26 @@ impl Ports<'_> {
     /// # Errors
     /// If the file of a trace cannot be created.
     pub fn link(&mut self, number: LinkId, way: Way) -> Result<MadeLink, RunError> {
-        let Self { links, graph, seed, measured, probes, traced } = self;
-        let LinkParameters { edge, rate, propagation, loss, .. } = links.all[number as usize];
+        let Self { links, graph, seed, measured, probes, traced, first_pause } = self;
+        let LinkParameters { edge, rate, propagation, .. } = links.all[number as usize];
         let mut link = Link::new(number, rate, propagation, graph.inputs[number as usize], way);
-        if loss > 0.0 {
-            link.set_loss(loss, stream(*seed, &format!("link/{}/loss", links.name(number))));
-        }
-        let LinkExtras { queue, class_queues, trace, watched_flows, service } =
+        let LinkExtras { queue, class_queues, trace, watched_flows, mut service, impairments } =
             links.extras.remove(&number).unwrap_or_default();
         let name = links.name(number);
+        if impairments.are_some() {
+            let rng = stream(*seed, &format!("link/{name}/impairments"));
+            link.impair(Impaired::new(impairments, *first_pause, rng));
+        }
+        let is_ethernet = graph.kind(edge.from).is_ethernet();
+        if !service.is_empty() && !is_ethernet {
+            link.set_service(std::mem::take(&mut service));
+        }
         if let Some(trace) = trace {
             link.set_tracer(Tracer::open(trace, name, Arc::clone(traced))?);
         }
         if probes.links {
             // Behind a queue the port takes the samples.
-            let is_alone = queue.is_none() || graph.kind(edge.from).is_ethernet();
+            let is_alone = queue.is_none() || is_ethernet;
             link.sample_utilization(is_alone.then(|| Checkpoints::new(None, probes.interval)));
         }
         let queue = queue.map(|(discipline, queue)| {

@@ -126,7 +126,8 @@ impl Calendar {
         }
     }
 
-    /// Moves packets that have come near to slots, or to `taken`.
+    /// Moves packets that have come near to slots, or to `taken`. They go in front of others of their bucket, which
+    /// were sent later: packets of a link may have the same time.
     #[cold]
     fn bring_nearer(&mut self, until: Time, taken: &mut Vec<Packet>, pool: &mut Pool) {
         let mut far = std::mem::take(&mut self.far);
@@ -134,12 +135,15 @@ impl Calendar {
         if taken.capacity() == 0 {
             *taken = pool.vector();
         }
+        let taken_before = taken.len();
+        let in_slots = self.slots.each_ref().map(|slot| slot.packets.len());
         far.retain(|&packet| {
             let bucket = packet.time.picoseconds() >> self.bucket_bits;
             if packet.time < until {
                 taken.push(packet);
             } else if bucket - self.bucket < SLOTS {
-                self.room(packet.time, pool).0.push(packet);
+                let (room, _) = self.room(packet.time, pool);
+                room.push(packet);
             } else {
                 self.far_next = packet.time.min(self.far_next);
                 return true;
@@ -147,6 +151,10 @@ impl Calendar {
             false
         });
         self.far = far;
+        taken.rotate_left(taken_before);
+        for (slot, before) in self.slots.iter_mut().zip(in_slots) {
+            slot.packets.rotate_left(before);
+        }
     }
 }
 

@@ -224,7 +224,7 @@ impl Adapter {
         let Some(attached) = attached else { return };
         for (packet, queue) in attached.take_sent(now) {
             if !ingress.push(queue, packet, packet.time) {
-                lost.lost(&packet, &channels.measured);
+                lost.add(&packet, &channels.measured);
                 channels.release(&packet);
             }
         }
@@ -310,9 +310,7 @@ impl Adapter {
 
     #[inline(always)]
     fn send(&mut self, frame: Packet, channels: &mut Channels) {
-        if let Some(sent) = &self.uplink.pass(frame, &channels.measured, &channels.tables) {
-            channels.send_by_link(self.uplink.way, sent.word_by_word());
-        }
+        self.uplink.pass_on_by_link(&frame, channels);
     }
 
     /// The next control frame in order of priority.
@@ -360,7 +358,7 @@ impl Adapter {
             channels.tables.messages.take(frame.number());
             self.control.lost += 1;
         } else {
-            self.lost.lost(frame, &channels.measured);
+            self.lost.add(frame, &channels.measured);
             channels.release(frame);
         }
     }

@@ -11,7 +11,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::driver::ring::Ring;
 use crate::driver::tournament::Tournament;
 use crate::ethernet::control::{ControlRows, control_frame};
-use crate::ethernet::service::{ServiceRate, TransmissionTime};
+use crate::link::service::{ServiceRate, TransmissionTime};
 use crate::observe::flow_book::ReceiveBook;
 use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;

@@ -14,8 +14,8 @@ use crate::ethernet::forwarding::ForwardingEntry;
 use crate::ethernet::managed_queues::ManagedQueues;
 use crate::ethernet::output_queues::OutputQueues;
 use crate::ethernet::pause::{PauseObeyed, PauseOrders};
-use crate::ethernet::service::ServiceRate;
 use crate::link::Link;
+use crate::link::service::ServiceRate;
 use crate::observe::handed_in::PortReport;
 use crate::observe::queue_book::Books;
 use crate::packet::Packet;
@@ -299,9 +299,7 @@ impl SwitchPort {
 
     #[inline(always)]
     fn send(&mut self, packet: Packet, channels: &mut Channels) {
-        if let Some(sent) = &self.link.pass(packet, &channels.measured, &channels.tables) {
-            channels.send_by_link(self.link.way, sent.word_by_word());
-        }
+        self.link.pass_on_by_link(&packet, channels);
     }
 
     /// Begin and end of a transmission that may begin at `start`.

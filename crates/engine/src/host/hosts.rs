@@ -150,10 +150,7 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
     fn receive(&mut self, host: u32, mut packet: Packet, channels: &mut Channels) {
         let Host { downlink, uplink, ports, path, end, .. } = &mut self.hosts[host as usize];
         if let Some(downlink) = downlink {
-            match downlink.pass(packet, &channels.measured, &channels.tables) {
-                Some(passed) => packet = passed,
-                None => return channels.release(&packet),
-            }
+            packet = downlink.pass(&packet, &channels.measured, &channels.tables);
             if packet.time > channels.measured.to {
                 return channels.count_in_flight(packet.direction_index(), packet.stamp);
             }

@@ -81,10 +81,7 @@ impl Outbox<'_> {
     fn leave(&mut self, packet: Packet) {
         let Self { exit, channels, .. } = self;
         match exit {
-            Exit::Uplink(uplink) => match uplink.pass(packet, &channels.measured, &channels.tables) {
-                Some(passed) => channels.send(uplink.way, passed),
-                None => channels.release(&packet),
-            },
+            Exit::Uplink(uplink) => uplink.pass_on(&packet, channels),
             Exit::Ports(ports, place) => {
                 channels.send(ports.way, packet.arriving(packet.time, ports.first_input + *place));
             }

@@ -74,7 +74,7 @@ impl SendPath {
             self.waiting.pop();
         }
         if self.waiting.len() >= limit as usize {
-            self.dropped.lost(datagram, measured);
+            self.dropped.add(datagram, measured);
             return false;
         }
         self.waiting.push(uplink.free_at);

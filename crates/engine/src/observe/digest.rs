@@ -12,9 +12,10 @@ pub(crate) const STATE_BYTES: &str = "state_bytes";
 pub(crate) const JITTER_S: &str = "jitter_s";
 pub(crate) const PAUSED_SHARE: &str = "paused_share";
 pub(crate) const MEMORY_BYTES: &str = "memory_bytes";
+pub(crate) const PACKETS_DUPLICATED: &str = "packets_duplicated";
 
 /// Younger than the digests of published results, which they would change.
-const YOUNGER: [&str; 3] = [JITTER_S, PAUSED_SHARE, MEMORY_BYTES];
+const YOUNGER: [&str; 4] = [JITTER_S, PAUSED_SHARE, MEMORY_BYTES, PACKETS_DUPLICATED];
 
 /// Equal digests mean equal tables and series, to the last bit.
 pub(crate) fn digest(result: &RunResult) -> String {

@@ -1,4 +1,4 @@
-//! Packets that a link lost at random, or that found no room at an adapter.
+//! Packets that a link lost or duplicated at random, or that found no room at a host.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,14 @@ pub(crate) struct LossBook {
 }
 
 impl LossBook {
-    pub fn lost(&mut self, packet: &Packet, interval: &MeasuredInterval) {
+    pub fn add(&mut self, packet: &Packet, interval: &MeasuredInterval) {
         let (total, measured) = self.directions.entry(packet.direction_index()).or_default();
         *total += 1;
         *measured += u64::from(interval.contains(packet.time));
+    }
+
+    /// All packets in the measured interval.
+    pub fn measured(&self) -> u64 {
+        self.directions.values().map(|(_, measured)| measured).sum()
     }
 }

@@ -27,6 +27,7 @@ use crate::spec::LinkId;
 struct Fate {
     dropped: u64,
     lost: u64,
+    duplicated: u64,
     in_flight: u64,
 }
 
@@ -88,9 +89,22 @@ impl Report {
 
     pub(crate) fn lost(&mut self, book: &LossBook) {
         for (&direction, (total, measured)) in &book.directions {
-            self.fates[direction].lost += total;
+            let Some(fate) = self.fates.get_mut(direction) else {
+                self.control.lost += total;
+                continue;
+            };
+            fate.lost += total;
             if direction % 2 == 0 {
                 self.flows.dropped[direction / 2] += measured;
+            }
+        }
+    }
+
+    fn duplicated(&mut self, book: &LossBook) {
+        for (&direction, (total, _)) in &book.directions {
+            match self.fates.get_mut(direction) {
+                Some(fate) => fate.duplicated += total,
+                None => self.control.created += total,
             }
         }
     }
@@ -160,6 +174,7 @@ impl Report {
 
     pub(crate) fn link(&mut self, mut link: LinkReport) {
         self.lost(&link.lost);
+        self.duplicated(&link.duplicated);
         if let Some(series) = link.series.take() {
             let name = self.link_name(link.number).to_owned();
             self.push_series("link", &name, "utilization", Some(series));
@@ -277,7 +292,7 @@ impl Report {
         }
     }
 
-    /// Every packet sent must be received, dropped, lost, on a channel, or held by a queue or a node.
+    /// Every packet sent, and every copy of one, must be received, dropped, lost, on a channel, or held by a queue or a node.
     fn check_conservation(&self) -> Result<(), RunError> {
         if let Some(violation) = &self.violation {
             return Err(RunError::Invariant(violation.clone()));
@@ -291,10 +306,11 @@ impl Report {
             let passed = ["data packets", "ACKs"].into_iter().zip(self.flows.passed(flow));
             for ((what, Passed { sent, received }), fate) in passed.zip(&self.fates[flow * 2..]) {
                 let known = received + fate.dropped + fate.lost + fate.in_flight;
-                let Some(missing) = sent.checked_sub(known) else {
+                let Some(missing) = (sent + fate.duplicated).checked_sub(known) else {
                     return Err(RunError::Invariant(format!(
-                        "flow `{}`: {sent} {what} were sent, but {known} are accounted for",
-                        self.labels.name(flow)
+                        "flow `{}`: {sent} {what} were sent and {} duplicated, but {known} are accounted for",
+                        self.labels.name(flow),
+                        fate.duplicated
                     )));
                 };
                 missing_in_all += missing;

@@ -3,7 +3,7 @@
 use forebay_qdisc::DropReason;
 
 use crate::link::LinkReport;
-use crate::observe::digest::STATE_BYTES;
+use crate::observe::digest::{PACKETS_DUPLICATED, STATE_BYTES};
 use crate::observe::handed_in::{AdapterReport, PortReport};
 use crate::observe::results::{Column, Table};
 use crate::observe::texts::Texts;
@@ -48,6 +48,7 @@ pub(crate) struct LinkTable {
     packets: Vec<u64>,
     bytes: Vec<u64>,
     lost: Vec<u64>,
+    duplicated: Vec<u64>,
     /// On all links.
     pub hops: u64,
     /// Links that have not handed in their books.
@@ -105,6 +106,7 @@ impl LinkTable {
             utilization: floats,
             packets: counts.clone(),
             bytes: counts.clone(),
+            duplicated: counts.clone(),
             lost: counts,
             hops: 0,
             missing: links,
@@ -117,7 +119,8 @@ impl LinkTable {
         self.utilization[row] = link.utilization;
         self.packets[row] = link.packets;
         self.bytes[row] = link.bytes;
-        self.lost[row] = link.lost.directions.values().map(|(_, measured)| measured).sum();
+        self.lost[row] = link.lost.measured();
+        self.duplicated[row] = link.duplicated.measured();
         self.hops += link.hops;
         self.missing -= 1;
     }
@@ -130,6 +133,7 @@ impl LinkTable {
         table.push("packets", Column::Count(self.packets));
         table.push("bytes", Column::Count(self.bytes));
         table.push("packets_lost", Column::Count(self.lost));
+        table.push(PACKETS_DUPLICATED, Column::Count(self.duplicated));
         table
     }
 }

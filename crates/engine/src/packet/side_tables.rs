@@ -106,6 +106,30 @@ impl SideTables {
         }
     }
 
+    /// Frees all that a packet has in the tables.
+    pub fn discard(&mut self, packet: &Packet) {
+        if self.with_message.contains(&packet.flow_id()) {
+            self.messages.take(packet.number());
+        } else {
+            self.release(packet);
+        }
+    }
+
+    /// A copy of a packet, with data of its own.
+    pub fn copy(&mut self, packet: &Packet) -> Packet {
+        if self.with_message.contains(&packet.flow_id()) {
+            let message = *self.messages.get_mut(packet.number());
+            return packet.with_number(self.messages.put(message));
+        }
+        match self.blocks_of(packet).copied() {
+            Some(blocks) => {
+                let stamp = ack_stamp::with_slot(packet.stamp, self.put_blocks(blocks));
+                Packet { stamp, ..*packet }
+            }
+            None => *packet,
+        }
+    }
+
     /// Takes out what belongs to a packet, for another thread.
     pub fn detach(&mut self, packet: &Packet, detached: &mut Detached) {
         if self.with_message.contains(&packet.flow_id()) {

@@ -120,9 +120,6 @@ impl LawPort {
         if self.checkpoints.next() <= now {
             self.sample(now);
         }
-        if self.link.loses(packet, &channels.measured) {
-            return channels.release(packet);
-        }
         let mut backlog = self.release_until(now);
         let Self { link, books, law, only_limit, waiting, next_start, idle, watched, .. } = self;
         let start = now.max(link.free_at);
@@ -163,9 +160,8 @@ impl LawPort {
         } else if *watched {
             law.release(ticket, len_bytes, backlog, now);
         }
-        let sent = link.transmit(packet, start, &channels.measured, &channels.tables);
+        link.send(packet, start, channels);
         self.backlog = backlog;
-        channels.send(link.way, sent);
     }
 }
 

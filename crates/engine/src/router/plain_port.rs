@@ -29,10 +29,7 @@ impl Node for PlainPort {
             if looks_ahead && let Some(packet) = packets.get(place + PACKETS_AHEAD) {
                 channels.routes.prefetch(packet.direction_index());
             }
-            match self.link.pass(*packet, &channels.measured, &channels.tables) {
-                Some(passed) => channels.send(self.link.way, passed),
-                None => channels.release(packet),
-            }
+            self.link.pass_on(packet, channels);
         }
         channels.give_back(packets);
         (self.link.free_at, self.next())

@@ -61,8 +61,7 @@ impl QueuePort {
         *busy = next.is_some();
         if let Some(packet) = next {
             books.book.departure(&packet, now);
-            let sent = link.transmit(&packet, now, &channels.measured, &channels.tables);
-            channels.send(link.way, sent);
+            link.send(&packet, now, channels);
         }
     }
 
@@ -146,9 +145,6 @@ impl QueuePort {
         let now = packet.time;
         if self.checkpoints.next() <= now {
             self.sample(now, channels);
-        }
-        if self.link.loses(packet, &channels.measured) {
-            return channels.release(packet);
         }
         self.catch_up(now, channels);
         self.integrate(now);

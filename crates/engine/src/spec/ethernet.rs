@@ -1,8 +1,10 @@
 //! Ethernet switches and adapters.
 
-use forebay_qdisc::{Rate, Span, Time};
+use forebay_qdisc::Span;
 use forebay_switching::congestion::CongestionManagement;
 use forebay_switching::{PauseConfig, SharedMemoryConfig};
+
+use crate::spec::ServiceStep;
 
 /// How a buffer stops its feeder.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,15 +24,6 @@ pub enum Arbiter {
     Fifo,
     /// One frame of each input, round-robin.
     RoundRobin,
-}
-
-/// From when on a port sends, or a node takes frames, at which rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ServiceStep {
-    /// From when on.
-    pub from: Time,
-    /// The rate; no more than the link's. `None` for zero.
-    pub rate: Option<Rate>,
 }
 
 /// A switch whose memory is divided among its inputs and shared by its outputs. The links in both directions between it

@@ -8,8 +8,7 @@ use crate::forwarding::Edge;
 use crate::observe::texts::Texts;
 use crate::observe::trace::TraceSpec;
 use crate::packet::{FlowId, Packet};
-use crate::spec::ethernet::ServiceStep;
-use crate::spec::link::{LinkId, LinkSpec};
+use crate::spec::link::{Impairments, LinkId, LinkSpec, ServiceStep};
 
 /// Links in the order in which they were added.
 #[derive(Default)]
@@ -24,9 +23,11 @@ pub(crate) struct Links {
 pub(crate) struct LinkParameters {
     pub edge: Edge,
     pub rate: Rate,
+    /// The highest rate that it ever has.
+    pub fastest: Rate,
     pub propagation: Span,
-    pub loss: f64,
     pub has_queue: bool,
+    pub is_impaired: bool,
     pub shares_state: bool,
 }
 
@@ -38,6 +39,7 @@ pub(crate) struct LinkExtras {
     pub trace: Option<TraceSpec>,
     pub watched_flows: Vec<FlowId>,
     pub service: Vec<ServiceStep>,
+    pub impairments: Impairments,
 }
 
 impl Links {
@@ -53,17 +55,19 @@ impl Links {
             queue,
             class_queues,
             shares_state,
-            loss,
             service,
+            impairments,
             trace,
             watched_flows,
         } = link;
         self.names.push(&name);
-        let has_queue = queue.is_some();
+        let (has_queue, is_impaired) = (queue.is_some(), impairments.are_some());
+        let fastest = service.iter().filter_map(|step| step.rate).fold(rate, Rate::max);
         let edge = Edge { from, to, metric };
-        self.all.push(LinkParameters { edge, rate, propagation, loss, has_queue, shares_state });
-        if has_queue || trace.is_some() || !service.is_empty() {
-            self.extras.insert(number, LinkExtras { queue, class_queues, trace, watched_flows, service });
+        self.all.push(LinkParameters { edge, rate, fastest, propagation, has_queue, is_impaired, shares_state });
+        if has_queue || is_impaired || trace.is_some() || !service.is_empty() {
+            let extras = LinkExtras { queue, class_queues, trace, watched_flows, service, impairments };
+            self.extras.insert(number, extras);
         }
         number
     }

@@ -5,8 +5,8 @@
 pub mod traffic;
 
 use forebay_engine::{
-    Application, Distribution, FlowSpec, LinkSpec, Network, NetworkBuilder, NodeIndex, NodeSpec, Packet, Probes,
-    RunResult, Transport, UdpPattern,
+    Application, Distribution, FlowSpec, Impairments, LinkSpec, Network, NetworkBuilder, NodeIndex, NodeSpec, Packet,
+    Probes, RunResult, Transport, UdpPattern,
 };
 use forebay_qdisc::{DropTail, DropTailConfig, Queue, Rate, Span, Time};
 use forebay_tcp::TcpConfig;
@@ -22,7 +22,7 @@ pub struct Star {
     pub bottleneck_mbps: u64,
     /// Propagation of each of the four links of a round trip.
     pub propagation: Span,
-    pub loss: f64,
+    pub impairments: Impairments,
     pub flows: Vec<(String, Transport, Time)>,
 }
 
@@ -36,7 +36,7 @@ impl Default for Star {
             access_mbps: 100,
             bottleneck_mbps: 10,
             propagation: Span::from_milliseconds(10),
-            loss: 0.0,
+            impairments: Impairments::default(),
             flows: Vec::new(),
         }
     }
@@ -48,7 +48,7 @@ pub fn drop_tail(packets: u64) -> Queue<Packet> {
     Queue::Law(Box::new(DropTail::new(&config, Rate::megabits(10), 0).unwrap()))
 }
 
-/// A link from one node to another without a queue of its own, loss or traces.
+/// A link from one node to another without a queue of its own, impairments or traces.
 pub fn plain_link(name: &str, (from, to): (NodeIndex, NodeIndex), rate: Rate, propagation: Span) -> LinkSpec {
     LinkSpec {
         name: name.to_owned(),
@@ -60,8 +60,8 @@ pub fn plain_link(name: &str, (from, to): (NodeIndex, NodeIndex), rate: Rate, pr
         queue: None,
         class_queues: Vec::new(),
         shares_state: false,
-        loss: 0.0,
         service: Vec::new(),
+        impairments: Impairments::default(),
         trace: None,
         watched_flows: Vec::new(),
     }
@@ -93,7 +93,8 @@ impl Star {
         let (router, sink) =
             (builder.add_node("router", NodeSpec::Router), builder.add_node("sink", NodeSpec::Host(None)));
         let bottleneck = link("bottleneck", (router, sink), self.bottleneck_mbps);
-        builder.add_link(LinkSpec { queue: Some(("queue".to_owned(), queue)), loss: self.loss, ..bottleneck });
+        let queue = Some(("queue".to_owned(), queue));
+        builder.add_link(LinkSpec { queue, impairments: self.impairments, ..bottleneck });
         builder.add_link(link("reverse", (sink, router), self.bottleneck_mbps));
         for (name, transport, start) in self.flows {
             let host = builder.add_node(&name, NodeSpec::Host(None));

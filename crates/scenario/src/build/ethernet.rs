@@ -3,13 +3,13 @@
 use forebay_engine::{
     AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl, FrameArrivals, OnOff, RunError, ServiceStep, Transport,
 };
-use forebay_qdisc::{Span, Time};
+use forebay_qdisc::Span;
 use forebay_switching::congestion::CongestionManagement;
 use forebay_switching::{PauseConfig, SharedMemoryConfig};
 
 use crate::lan::Lan;
 use crate::plan::{FramesOfGenerator, PlannedFlow, Source};
-use crate::schema::{self, Frames, Pause, Reaction, Service, ServiceAt, SharedMemorySwitch};
+use crate::schema::{self, Frames, Pause, Reaction, ServiceAt, SharedMemorySwitch};
 
 pub(super) fn switch(lan: &Lan<'_>, spec: &SharedMemorySwitch, name: &str) -> EthernetSwitchSpec {
     EthernetSwitchSpec {
@@ -40,9 +40,15 @@ pub(super) fn adapter(lan: &Lan<'_>, name: &str) -> AdapterSpec {
         egress_bytes: spec.egress_memory.0,
         flow_control: flow_control(spec.pause, spec.priority_pause),
         reaction: reaction(lan, spec.reaction, name),
-        service: service(lan, name, ServiceAt::Node),
+        service: service(lan, name),
         congestion: lan.congestion_management.cloned(),
     }
+}
+
+/// The changes of the rate at which a node takes frames.
+fn service(lan: &Lan<'_>, node: &str) -> Vec<ServiceStep> {
+    let rate = lan.rate_of(node);
+    rate.map_or_else(Vec::new, |rate| super::service_steps(rate, lan.service_of(node, ServiceAt::Node)))
 }
 
 fn flow_control(pause: Option<Pause>, priority_pause: Option<Pause>) -> FlowControl {
@@ -53,26 +59,6 @@ fn flow_control(pause: Option<Pause>, priority_pause: Option<Pause>) -> FlowCont
         (None, Some(pause)) => FlowControl::Priority(watermarks(pause)),
         (None, None) => FlowControl::None,
     }
-}
-
-/// The changes of rate at the port to `node`, or at the node itself, in the order of time. Validation refuses those
-/// that overlap.
-pub(super) fn service(lan: &Lan<'_>, node: &str, at: ServiceAt) -> Vec<ServiceStep> {
-    let mut changes: Vec<&Service> =
-        lan.service.iter().filter(|service| service.node == node && service.at == at).collect();
-    let Some(link) = lan.rate_of(node) else { return Vec::new() };
-    changes.sort_by_key(|service| service.from);
-    let mut steps: Vec<ServiceStep> = Vec::new();
-    for service in changes {
-        let from = Time::ZERO + service.from;
-        // Where one follows the other at once the link's own rate does not come between them.
-        if steps.last().is_some_and(|step| step.from == from) {
-            steps.pop();
-        }
-        steps.push(ServiceStep { from, rate: service.rate });
-        steps.extend(service.to.map(|to| ServiceStep { from: Time::ZERO + to, rate: Some(link) }));
-    }
-    steps
 }
 
 /// The part that carries the frames of `planned`.
@@ -104,6 +90,7 @@ mod tests {
     use forebay_units::Bytes;
 
     use super::*;
+    use crate::build::service_steps;
     use crate::load::Scenario;
 
     fn scenario(keys: &str) -> Scenario {
@@ -129,7 +116,7 @@ mod tests {
     }
 
     fn steps(lan: &Lan<'_>, node: &str, at: ServiceAt) -> Vec<(u64, u64)> {
-        let steps = service(lan, node, at);
+        let steps = service_steps(Rate::megabits(10_000), lan.service_of(node, at));
         steps
             .iter()
             .map(|step| (step.from.picoseconds() / 1_000_000_000, step.rate.map_or(0, Rate::bits_per_second)))

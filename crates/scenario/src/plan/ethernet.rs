@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{FramesOfGenerator, Plan, PlannedFlow, PlannedKind, Source};
 use crate::lan::{Cable, Lan};
 use crate::names;
-use crate::schema::{FlowGroup, LinkSpec, OneOrMany, SpanDistribution, Transport};
+use crate::schema::{FlowGroup, LinkSpec, OneOrMany, ServiceAt, SpanDistribution, Transport};
 
 impl<'s> Plan<'s> {
     pub(super) fn ethernet(&mut self, lan: &Lan<'s>, groups: &[FlowGroup]) {
@@ -16,13 +16,17 @@ impl<'s> Plan<'s> {
         for &node in &lan.nodes {
             numbers.insert(node, self.node(node, PlannedKind::Adapter));
         }
-        for &Cable { ends: [one, other], rate, delay, queue, .. } in &lan.cables {
+        for &Cable { ends: [one, other], rate, delay, queue, service, impairments, .. } in &lan.cables {
             let (Some(&from), Some(&to)) = (numbers.get(one), numbers.get(other)) else { continue };
             let both = [(names::graph_link(one, other), (from, to)), (names::graph_link(other, one), (to, from))];
             for (name, ends) in both {
                 let switch = lan.switches.get(ends.0 as usize);
                 let queue = queue.filter(|_| switch.is_some()).map(|queue| Box::new(queue.clone()));
-                let spec = LinkSpec { rate, delay: SpanDistribution::Constant(delay), queue, loss: 0.0 };
+                let mut spec = LinkSpec { queue, impairments, ..LinkSpec::of(rate, SpanDistribution::Constant(delay)) };
+                if switch.is_some() {
+                    let of_port = lan.service_of(self.nodes[ends.1 as usize].name.as_str(), ServiceAt::Switch);
+                    spec.service = service.iter().copied().chain(of_port).collect();
+                }
                 let number = self.link(name.clone(), &name, &spec, ends);
                 let has_class_queues = switch.is_some_and(|switch| lan.has_class_queues(switch.spec));
                 self.links[number as usize].has_class_queues = has_class_queues;

@@ -50,7 +50,7 @@ impl Plan<'_> {
                 let access_name = names::access(&name);
                 let there = self.link(access_name.clone(), &access_name, access, (host, inputs[input]));
                 let back_name = names::back(&name);
-                let back_spec = switch.back.clone().unwrap_or_else(|| access.plain());
+                let back_spec = switch.back.clone().unwrap_or_else(|| access.without_queue());
                 let back = self.link(back_name.clone(), &back_name, &back_spec, (sinks[output], host));
                 if switch.back.is_none() {
                     let way_there = [there as usize, input, ports + output];

@@ -13,7 +13,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::Serializer;
 
 use super::tagged::algorithms;
-use super::{FlowGroup, OneOrMany, QueueSpec};
+use super::{FlowGroup, Impairments, OneOrMany, QueueSpec, ServicePeriod};
 
 /// Nodes with adapters and switches, whose memory is divided among the inputs and shared by the outputs. Full-duplex
 /// links of one rate connect them, with shortest-path routes. Links: `<from>-><to>`; the queue of a switch's output has
@@ -60,6 +60,9 @@ pub struct EthernetLink {
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Span,
+    /// What happens to frames on the way: loss.
+    #[serde(default)]
+    pub impairments: Impairments,
 }
 
 /// A switch of an Ethernet and its nodes.
@@ -202,7 +205,7 @@ pub struct Service {
     /// Name of the node.
     pub node: String,
     /// The rate, at most the link's. It may be "0 bps": no frame begins, and one that has begun goes on afterwards.
-    #[serde(deserialize_with = "rate_or_zero")]
+    #[serde(deserialize_with = "super::link::rate_or_zero")]
     #[schemars(with = "Rate")]
     pub rate: Option<Rate>,
     /// Start.
@@ -216,21 +219,12 @@ pub struct Service {
     pub at: ServiceAt,
 }
 
-/// A rate; `None` for zero.
-fn rate_or_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rate>, D::Error> {
-    struct RateText;
-    impl Visitor<'_> for RateText {
-        type Value = Option<Rate>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a rate with its unit in quotes, such as \"100 Mbps\"")
-        }
-
-        fn visit_str<E: Error>(self, text: &str) -> Result<Option<Rate>, E> {
-            Rate::parse_or_zero(text).map_err(E::custom)
-        }
+impl Service {
+    /// The period of this rate.
+    #[must_use]
+    pub fn period(&self) -> ServicePeriod {
+        ServicePeriod { rate: self.rate, from: self.from, to: self.to }
     }
-    deserializer.deserialize_str(RateText)
 }
 
 /// Whose rate a [`Service`] is.

@@ -8,6 +8,7 @@ mod distribution;
 mod ethernet;
 mod flows;
 mod host;
+mod link;
 mod one_or_many;
 mod paths;
 mod probes;
@@ -30,6 +31,7 @@ pub use flows::{
     RequestResponse, Transport, Udp, UdpPattern,
 };
 pub use host::{HostJitter, HostQueue};
+pub use link::{GraphLink, Impairments, LinkSpec, ServicePeriod};
 pub use one_or_many::OneOrMany;
 pub(crate) use paths::PATH_POLICIES;
 pub use probes::{FlowGauges, Probes, SeriesKind, Trace};
@@ -40,4 +42,4 @@ pub use scenario::ScenarioSpec;
 pub(crate) use switch::SCHEDULERS;
 pub use switch::{Cells, Cioq, Fabric, InputQueued, SwitchTopology};
 pub(crate) use tagged::Algorithm;
-pub use topology::{Chain, Dumbbell, Graph, GraphLink, HostCount, LinkSpec, Node, NodeKind, Placement, Star, Topology};
+pub use topology::{Chain, Dumbbell, Graph, HostCount, Node, NodeKind, Placement, Star, Topology};

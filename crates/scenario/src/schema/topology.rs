@@ -5,12 +5,11 @@ use std::fmt;
 
 use forebay_switching::PathPolicyConfig;
 use forebay_switching::congestion::CongestionManagement;
-use forebay_units::Rate;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 
 use super::tagged;
-use super::{Adapter, Cioq, Ethernet, InputQueued, QueueSpec, SharedMemorySwitch, SpanDistribution, SwitchTopology};
+use super::{Adapter, Cioq, Ethernet, GraphLink, InputQueued, LinkSpec, SharedMemorySwitch, SwitchTopology};
 
 /// The network: exactly one of these.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
@@ -28,23 +27,6 @@ pub enum Topology {
     Graph(Graph),
     /// Switches with shared memory and nodes with adapters, with PAUSE and congestion management.
     Ethernet(Ethernet),
-}
-
-/// One direction of a link: the queue of its sending port, its rate and its delay.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LinkSpec {
-    /// Rate.
-    pub rate: Rate,
-    /// Propagation delay. A distribution is drawn once for each link.
-    pub delay: SpanDistribution,
-    /// The queue of the sending port. Default: drop-tail without limit.
-    #[serde(default)]
-    pub queue: Option<Box<QueueSpec>>,
-    /// Probability that a data packet is lost at the entry of the link, independently of others. Below 1.
-    #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub loss: f64,
 }
 
 /// Sources with access links of their own, one router, and one sink behind the bottleneck. The network for questions
@@ -183,39 +165,6 @@ fn bare_kinds(schema: &mut Schema) {
     tagged::allow_bare(schema, &["cioq", "input_queued", "ethernet_switch"]);
 }
 
-/// A full-duplex link between two nodes.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GraphLink {
-    /// Name of the node at one end.
-    pub from: String,
-    /// Name of the node at the other end.
-    pub to: String,
-    /// Rate.
-    pub rate: Rate,
-    /// Propagation delay. A distribution is drawn once for each direction.
-    pub delay: SpanDistribution,
-    /// The queue of the sending port. Default: drop-tail without limit; at an Ethernet switch its `arbiter`. An adapter
-    /// has none.
-    #[serde(default)]
-    pub queue: Option<Box<QueueSpec>>,
-    /// Probability that a data packet is lost at the entry of the link, independently of others. Below 1.
-    #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub loss: f64,
-    /// Length of the link for routing, in each direction; a route has the smallest sum.
-    #[serde(default = "one_hop")]
-    #[schemars(range(min = 1))]
-    pub metric: u32,
-    /// The direction from `to` to `from`. Default: the same rate, delay, queue and loss.
-    #[serde(default)]
-    pub reverse: Option<LinkSpec>,
-}
-
-fn one_hop() -> u32 {
-    1
-}
-
 impl Topology {
     /// The switch, if the topology is one.
     #[must_use]
@@ -245,28 +194,6 @@ impl NodeKind {
     #[must_use]
     pub fn forwards(&self) -> bool {
         !matches!(self, Self::Host)
-    }
-}
-
-impl LinkSpec {
-    /// The way back where none is described: the same rate and delay, drop-tail without limit, no loss.
-    #[must_use]
-    pub fn plain(&self) -> Self {
-        Self { rate: self.rate, delay: self.delay, queue: None, loss: 0.0 }
-    }
-}
-
-impl GraphLink {
-    /// The direction from `from` to `to`.
-    #[must_use]
-    pub fn forward(&self) -> LinkSpec {
-        LinkSpec { rate: self.rate, delay: self.delay, queue: self.queue.clone(), loss: self.loss }
-    }
-
-    /// The direction from `to` to `from`.
-    #[must_use]
-    pub fn backward(&self) -> LinkSpec {
-        self.reverse.clone().unwrap_or_else(|| self.forward())
     }
 }
 

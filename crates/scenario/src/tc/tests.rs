@@ -82,7 +82,7 @@ fn each_discipline_becomes_these_commands() {
 
 #[test]
 fn delay_and_loss_are_netem_behind_the_queue() {
-    let script = tc_commands(&scenario("codel = {}", ", loss = 0.0001"), "bottleneck", TARGET).unwrap();
+    let script = tc_commands(&scenario("codel = {}", ", impairments.loss = 0.0001"), "bottleneck", TARGET).unwrap();
     let expected = [
         "# bottleneck: 20 Mbps, codel",
         "# Linux counts the 14 bytes of an Ethernet header in each packet; the scenario does not.",
@@ -112,7 +112,7 @@ fn only_described_queues_are_offered_but_any_link_can_be_asked_for() {
 #[test]
 fn every_line_is_a_command_or_a_comment() {
     for queue in QUEUES {
-        let script = tc_commands(&scenario(queue, ", loss = 0.1"), "bottleneck", TARGET).unwrap();
+        let script = tc_commands(&scenario(queue, ", impairments.loss = 0.1"), "bottleneck", TARGET).unwrap();
         for line in script.lines() {
             assert!(line.starts_with("# ") || line.starts_with("tc "), "{line}");
         }

@@ -4,14 +4,14 @@ use forebay_document::{Invalid, Path, did_you_mean};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use forebay_units::Span;
 use petgraph::unionfind::UnionFind;
 
-use super::check::{LONGEST_RUN, Validity, check_name, check_rate, check_span, require};
+use super::check::{Validity, check_name, check_rate, require};
 use super::frames::known_node;
 use super::lan::check_constant;
+use super::links;
 use crate::lan::Lan;
-use crate::schema::{Ethernet, EthernetNode, OTHERS, Service, ServiceAt, SpanDistribution};
+use crate::schema::{Ethernet, EthernetNode, OTHERS, Service, ServiceAt};
 
 /// More than any scenario has; there is a path for each pair of switches.
 pub(super) const MOST_STATIONS: usize = 4096;
@@ -22,6 +22,7 @@ pub(super) const MOST_PORTS: usize = 256;
 pub(super) fn validate(ethernet: &Ethernet, lan: &Lan<'_>, path: &Path) -> Validity {
     check_rate(ethernet.link.rate, &path.key("link.rate"))?;
     check_constant(ethernet.link.delay, &path.key("link.delay"))?;
+    links::ethernet_impairments(&ethernet.link.impairments, &path.key("link.impairments"))?;
     stations(ethernet, path)?;
     trunks(ethernet, path)?;
     ports(ethernet, path)?;
@@ -124,34 +125,23 @@ fn services(ethernet: &Ethernet, lan: &Lan<'_>, path: &Path) -> Validity {
     for (index, service) in ethernet.service.iter().enumerate() {
         let at = path.index(index);
         known_node(lan, &service.node, &at.key("node"))?;
+        links::service_period(&service.period(), &at)?;
         if let Some(rate) = service.rate {
-            check_rate(rate, &at.key("rate"))?;
             let link = ethernet.link.rate;
             let above = || format!("a service of {rate} over a link of {link}");
             require(rate <= link, || at.key("rate"), above, "expected at most the link's rate")?;
         }
-        for (key, span) in [("from", Some(service.from)), ("to", service.to)] {
-            let Some(span) = span else { continue };
-            check_span(&SpanDistribution::Constant(span), LONGEST_RUN, &at.key(key))?;
-        }
-        let until = service.to.unwrap_or(Span::MAX);
-        let message = || format!("a service from {} to {until}", service.from);
-        require(service.from < until, || at.key("to"), message, "expected more than `from`")?;
         if let Some(earlier) = ethernet.service[..index].iter().find(|earlier| overlap(earlier, service)) {
             let place = match service.at {
                 ServiceAt::Switch => format!("the port to node `{}`", service.node),
                 ServiceAt::Node => format!("node `{}`", service.node),
             };
-            let message = format!("{place} has two rates at {}", service.from.max(earlier.from));
-            return Err(Invalid::new(at, message, "overlaps with an earlier one")
-                .with_help("set `to` of one so that it ends before the other begins".to_owned()));
+            return Err(links::two_rates(&place, &earlier.period(), &service.period(), at));
         }
     }
     Ok(())
 }
 
 fn overlap(one: &Service, other: &Service) -> bool {
-    let until = |service: &Service| service.to.unwrap_or(Span::MAX);
-    let together = one.from < until(other) && other.from < until(one);
-    one.node == other.node && one.at == other.at && together
+    one.node == other.node && one.at == other.at && one.period().overlaps(&other.period())
 }

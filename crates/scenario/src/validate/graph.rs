@@ -9,7 +9,7 @@ use petgraph::unionfind::UnionFind;
 
 use super::check::{Validity, check_name, require};
 use super::ethernet::{MOST_PORTS, MOST_STATIONS, check_station};
-use super::switch;
+use super::{links, switch};
 use crate::names;
 use crate::schema::{Adapter, Graph, Node, NodeKind, ScenarioSpec, SpanDistribution};
 
@@ -121,7 +121,6 @@ pub(super) fn ethernet(graph: &Graph, path: &Path) -> Validity {
         let at = path.key("links").index(index);
         let name = names::graph_link(&link.from, &link.to);
         for (key, given, label) in [
-            ("loss", link.loss > 0.0, "expected none: no frame of an Ethernet is lost at random"),
             ("reverse", link.reverse.is_some(), "expected none: a link of an Ethernet is alike in both directions"),
             ("metric", link.metric != 1, "expected 1: a path of an Ethernet is that of the fewest switches"),
             (
@@ -132,8 +131,18 @@ pub(super) fn ethernet(graph: &Graph, path: &Path) -> Validity {
         ] {
             require(!given, || at.key(key), || format!("`{key}` of `{name}`, a link of an Ethernet"), label)?;
         }
+        links::ethernet_impairments(&link.impairments, &at.key("impairments"))?;
         let [from, to] = [&link.from, &link.to].map(|name| numbers[name.as_str()]);
-        let has_switch = is_switch(&graph.nodes[from]) || is_switch(&graph.nodes[to]);
+        let [from_switch, to_switch] = [from, to].map(|node| is_switch(&graph.nodes[node]));
+        let message = || format!("`service` of `{name}`, a link of an adapter");
+        let label = "expected none: an adapter sends at the rate of its link";
+        require(link.service.is_empty() || from_switch && to_switch, || at.key("service"), message, label)?;
+        for (number, period) in link.service.iter().enumerate() {
+            let above = || format!("a service above {}, the rate of the link", link.rate);
+            let holds = period.rate.is_none_or(|rate| rate <= link.rate);
+            require(holds, || at.key("service").index(number).key("rate"), above, "expected at most the link's rate")?;
+        }
+        let has_switch = from_switch || to_switch;
         let hosts = || format!("`{name}` joins two hosts");
         require(has_switch, || at.key("to"), hosts, "expected an Ethernet switch at one end")?;
         joined.union(from, to);

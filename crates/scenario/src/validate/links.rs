@@ -3,9 +3,10 @@
 use forebay_document::{Invalid, Path};
 use forebay_units::QueueSize;
 
-use super::check::{DAY, Validity, check_fraction, check_rate, check_span, out_of_bounds, require};
+use super::check::{DAY, LONGEST_RUN, Validity, check_fraction, check_rate, check_span, out_of_bounds, require};
 use crate::schema::{
-    HostCount, LinkSpec, QueueSpec, ScenarioSpec, SizeDistribution, SpanDistribution, Switch, Topology, Transport,
+    HostCount, Impairments, LinkSpec, QueueSpec, ScenarioSpec, ServicePeriod, SizeDistribution, SpanDistribution,
+    Switch, Topology, Transport,
 };
 
 const MOST_HOSTS: u32 = 1 << 20;
@@ -78,7 +79,7 @@ pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
         Topology::Ethernet(ethernet) => {
             let Some(queue) = &ethernet.queue else { return Ok(()) };
             let delay = SpanDistribution::Constant(ethernet.link.delay);
-            let link = LinkSpec { rate: ethernet.link.rate, delay, queue: None, loss: 0.0 };
+            let link = LinkSpec::of(ethernet.link.rate, delay);
             self::queue(queue, &link, largest.data.max(largest.acks), &path.key("ethernet.queue"))
         }
     }
@@ -113,8 +114,63 @@ fn optional(spec: Option<&LinkSpec>, largest: u64, path: &Path) -> Validity {
 fn link(spec: &LinkSpec, largest: u64, path: &Path) -> Validity {
     check_rate(spec.rate, &path.key("rate"))?;
     check_span(&spec.delay, DAY, &path.key("delay"))?;
-    check_fraction(spec.loss, true, &path.key("loss"))?;
+    service(&spec.service, &path.key("service"))?;
+    impairments(&spec.impairments, &path.key("impairments"))?;
     spec.queue.as_ref().map_or(Ok(()), |queue| self::queue(queue, spec, largest, &path.key("queue")))
+}
+
+/// Checks the periods in which a link has another rate.
+pub(super) fn service(periods: &[ServicePeriod], path: &Path) -> Validity {
+    for (index, period) in periods.iter().enumerate() {
+        let at = path.index(index);
+        service_period(period, &at)?;
+        if let Some(earlier) = periods[..index].iter().find(|earlier| earlier.overlaps(period)) {
+            return Err(two_rates("the link", earlier, period, at));
+        }
+    }
+    Ok(())
+}
+
+/// Checks a period by itself.
+pub(super) fn service_period(period: &ServicePeriod, path: &Path) -> Validity {
+    if let Some(rate) = period.rate {
+        check_rate(rate, &path.key("rate"))?;
+    }
+    for (key, span) in [("from", Some(period.from)), ("to", period.to)] {
+        let Some(span) = span else { continue };
+        check_span(&SpanDistribution::Constant(span), LONGEST_RUN, &path.key(key))?;
+    }
+    let message = || format!("a service from {} to {}", period.from, period.until());
+    require(period.from < period.until(), || path.key("to"), message, "expected more than `from`")
+}
+
+/// The error for periods that overlap. The later one in the file is at `path`.
+pub(super) fn two_rates(place: &str, earlier: &ServicePeriod, later: &ServicePeriod, path: Path) -> Invalid {
+    let message = format!("{place} has two rates at {}", later.from.max(earlier.from));
+    Invalid::new(path, message, "overlaps with an earlier one")
+        .with_help("set `to` of one so that it ends before the other begins".to_owned())
+}
+
+pub(super) fn impairments(spec: &Impairments, path: &Path) -> Validity {
+    check_fraction(spec.loss, true, &path.key("loss"))?;
+    check_fraction(spec.duplication, true, &path.key("duplication"))?;
+    check_span(&spec.jitter, DAY, &path.key("jitter"))?;
+    let message = || "`reordering` without `jitter`".to_owned();
+    let varies = !matches!(spec.jitter, SpanDistribution::Constant(_));
+    let label = "expected a `jitter` that is drawn: packets with a short one overtake others";
+    require(!spec.reordering || varies, || path.key("reordering"), message, label)
+}
+
+/// Checks that the impairments of an Ethernet's link are losses alone.
+pub(super) fn ethernet_impairments(spec: &Impairments, path: &Path) -> Validity {
+    impairments(spec, path)?;
+    for (key, given, label) in [
+        ("duplication", spec.duplication > 0.0, "expected none: headroom has no room for frames that come twice"),
+        ("jitter", spec.have_jitter(), "expected none: headroom follows from the delay"),
+    ] {
+        require(!given, || path.key(key), || format!("`{key}` of a link of an Ethernet"), label)?;
+    }
+    Ok(())
 }
 
 fn queue(queue: &QueueSpec, link: &LinkSpec, largest: u64, path: &Path) -> Validity {

@@ -78,11 +78,31 @@ fn link(queued: u32) -> impl Strategy<Value = String> {
     let rate = chosen(&["<r0>", "<r0>", "<r1>"]);
     let delay = chosen(&["<d0>", "<d0>", "<d1>"]);
     let queue = prop_oneof![queued => select(QUEUES.clone()).prop_map(Some), 8 - queued => Just(None)];
-    let loss = chosen(&["", "", "", "", "", ", loss = 0.03"]);
-    (rate, delay, queue, loss).prop_map(|(rate, delay, queue, loss)| {
+    let impairments = prop_oneof![4 => Just(String::new()), 1 => impairments()];
+    let service = prop_oneof![
+        6 => Just(String::new()),
+        1 => select(vec!["0 bps", "600 kbps", "20 Mbps"]).prop_map(|rate| {
+            format!(", service = [{{ rate = \"{rate}\", from = \"3 ms\", to = \"9 ms\" }}]")
+        }),
+    ];
+    (rate, delay, queue, impairments, service).prop_map(|(rate, delay, queue, impairments, service)| {
         let queue = queue.map_or(String::new(), |queue| format!(", queue = {queue}"));
-        format!("rate = {rate}, delay = {delay}{queue}{loss}")
+        format!("rate = {rate}, delay = {delay}{queue}{impairments}{service}")
     })
+}
+
+fn impairments() -> impl Strategy<Value = String> {
+    let loss = chosen(&["", "", "loss = 0.03, "]);
+    let duplication = chosen(&["", "duplication = 0.05, "]);
+    let jitter = chosen(&[
+        "",
+        "jitter = \"1 ms\"",
+        "jitter = { uniform = [\"0 ms\", \"2 ms\"] }",
+        "jitter = { uniform = [\"0 ms\", \"1 ms\"] }, reordering = true",
+        "jitter = { exponential = \"1 ms\" }, reordering = true",
+    ]);
+    (loss, duplication, jitter)
+        .prop_map(|(loss, duplication, jitter)| format!(", impairments = {{ {loss}{duplication}{jitter} }}"))
 }
 
 fn fabric() -> impl Strategy<Value = String> {
