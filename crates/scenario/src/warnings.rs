@@ -8,12 +8,25 @@ use forebay_engine::Warning;
 use forebay_switching::PathPolicyConfig;
 
 use crate::plan::Plan;
-use crate::schema::ScenarioSpec;
+use crate::schema::{Pause, ScenarioSpec};
 
 /// The warnings of a run of `spec`, which writes no files unless `writes_files`.
 pub(crate) fn warnings(spec: &ScenarioSpec, writes_files: bool) -> Vec<Warning> {
-    let paths_and_traces = [equal_paths(spec), traces(spec, writes_files)].into_iter().flatten();
-    paths_and_traces.chain(sizes::cut_sizes(spec)).collect()
+    let single = [equal_paths(spec), traces(spec, writes_files), lossy_ethernet(spec)].into_iter().flatten();
+    single.chain(sizes::cut_sizes(spec)).collect()
+}
+
+/// Where links lose frames that PAUSE protects from losses at full buffers.
+fn lossy_ethernet(spec: &ScenarioSpec) -> Option<Warning> {
+    let lan = spec.topology.lan()?;
+    let pauses = |pause: &Option<Pause>, by_class: &Option<Pause>| pause.is_some() || by_class.is_some();
+    let has_pause = pauses(&lan.adapter.pause, &lan.adapter.priority_pause)
+        || lan.switches.iter().any(|switch| pauses(&switch.spec.pause, &switch.spec.priority_pause));
+    let [one, other] = lan.cables.iter().find(|cable| cable.impairments.loss > 0.0)?.ends;
+    has_pause.then(|| Warning {
+        text: format!("the Ethernet has PAUSE, but the link between `{one}` and `{other}` loses frames"),
+        remedy: "without `impairments.loss` no frame is lost; PAUSE frames never are".into(),
+    })
 }
 
 fn traces(spec: &ScenarioSpec, writes_files: bool) -> Option<Warning> {
@@ -134,5 +147,30 @@ mod tests {
         let expected =
             "`1` to `3` has 2 equally short paths, of which all packets take the same one; so has one more pair";
         assert_eq!(texts(ethernet), [expected]);
+    }
+
+    #[test]
+    fn losses_of_an_ethernet_with_pause_are_named() {
+        let ethernet = |pause: &str, loss: f64| {
+            format!(
+                r#"
+                duration = "1 s"
+                [topology.ethernet]
+                link = {{ rate = "10 Gbps", delay = "1 us", impairments.loss = {loss} }}
+                switch = {{ memory = "600 KB"{pause} }}
+                switches = [{{ name = "S", nodes = ["a", "b"] }}]
+                [[flows]]
+                name = "f"
+                from = "a"
+                to = "b"
+                transport.frames = {{ rate = "1 Gbps" }}
+                "#
+            )
+        };
+        let pause = ", pause = { high = \"150 KB\", low = \"130 KB\" }";
+        let expected = "the Ethernet has PAUSE, but the link between `a` and `S` loses frames";
+        assert_eq!(texts(&ethernet(pause, 0.1)), [expected]);
+        assert_eq!(texts(&ethernet(pause, 0.0)), [""; 0]);
+        assert_eq!(texts(&ethernet("", 0.1)), [""; 0]);
     }
 }
