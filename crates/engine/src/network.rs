@@ -120,16 +120,27 @@ impl Network {
         self.run_on(NonZeroUsize::MIN, control)
     }
 
-    /// As [`Network::run`], on at most this many threads, this one among them: the same results. `control` is called on
-    /// this thread.
+    /// As [`Network::run`], on at most this many threads, this one among them: the same results. Where several threads
+    /// would be slower it has one. `control` is called on this thread.
     ///
     /// # Errors
     /// As [`Network::run`]; if a thread cannot be started.
     pub fn run_on(self, threads: NonZeroUsize, control: &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError> {
-        self.run_by(control, |driver, progress| match driver.partition(threads) {
-            Some(partition) => Ok((partition.threads, driver.run_on_threads(&partition, progress)?)),
-            None => driver.run(progress).map(|()| (1, 0.0)),
-        })
+        self.run_by(control, |driver, progress| driver.run_on(driver.partition(threads), progress))
+    }
+
+    /// As [`Network::run_on`], also where several threads are slower than one.
+    ///
+    /// # Errors
+    /// As [`Network::run_on`].
+    #[cfg(feature = "oracle")]
+    #[doc(hidden)]
+    pub fn run_divided(
+        self,
+        threads: NonZeroUsize,
+        control: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<RunResult, RunError> {
+        self.run_by(control, |driver, progress| driver.run_on(driver.best_partition(threads), progress))
     }
 
     /// As [`Network::run`], with everything in the order of the global clock: the same results, slower.

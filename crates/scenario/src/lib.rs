@@ -27,7 +27,7 @@ pub use guests::{Guests, Site, python_classes};
 pub use load::{Scenario, remedy_for_name};
 pub use memory::memory_estimate;
 pub use port_spec::PortSpec;
-#[cfg(feature = "oracle")]
-pub use run::run_in_order;
 pub use run::{run, run_on};
+#[cfg(feature = "oracle")]
+pub use run::{run_divided, run_in_order};
 pub use tc::{TcTarget, described_queues, tc_commands};

@@ -24,7 +24,7 @@ pub fn run(
     run_on(NonZeroUsize::MIN, scenario, seed, out, None, control)
 }
 
-/// As [`run`], on at most this many threads, with the same results, and with the disciplines that `guests` makes, if
+/// As [`run`], on at most this many threads if that is faster, with the same results, and with the disciplines that `guests` makes, if
 /// there is one who does. Any of the threads calls a guest.
 ///
 /// A guest that fails keeps the error. Let `control` stop the run then, and look at the guests before the result.
@@ -40,6 +40,23 @@ pub fn run_on(
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
     run_by(|network, control| network.run_on(threads, control), scenario, seed, out, guests, control)
+}
+
+/// As [`run_on`], also where several threads are slower than one.
+///
+/// # Errors
+/// As [`run_on`].
+#[cfg(feature = "oracle")]
+#[doc(hidden)]
+pub fn run_divided(
+    threads: NonZeroUsize,
+    scenario: &Scenario,
+    seed: Option<u64>,
+    out: Option<&Path>,
+    guests: Option<&dyn Guests>,
+    control: &mut dyn FnMut(f64) -> bool,
+) -> Result<RunResult, RunError> {
+    run_by(|network, control| network.run_divided(threads, control), scenario, seed, out, guests, control)
 }
 
 /// As [`run`], with everything in the order of the global clock: the same results, slower.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use forebay_engine::{RunError, RunResult, Table};
 use forebay_qdisc::{Admission, Arrival, Guest, Offer, Ticket, Verdict};
 use forebay_scenario::schema::PythonQueue;
-use forebay_scenario::{Guests, Scenario, Site, names, run, run_in_order, run_on};
+use forebay_scenario::{Guests, Scenario, Site, names, run, run_divided, run_in_order};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -63,7 +63,7 @@ fn compare(scenario: &Scenario, out: Option<&Path>) -> RunResult {
     for threads in [2, 4] {
         let folder = folder(&format!("threads-{threads}"));
         let most = NonZeroUsize::new(threads).unwrap();
-        let threaded = run_on(most, scenario, Some(3), folder.as_deref(), None, &mut |_| true).unwrap();
+        let threaded = run_divided(most, scenario, Some(3), folder.as_deref(), None, &mut |_| true).unwrap();
         assert!(threaded.engine.threads <= threads as u64);
         assert_eq!(threaded.digest, oracle.digest, "{threads} threads: {}", differences(&threaded, &oracle));
         folders.push(folder);
@@ -150,7 +150,7 @@ fn on_threads(
     threads: usize,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
-    run_on(NonZeroUsize::new(threads).unwrap(), scenario, None, None, None, control)
+    run_divided(NonZeroUsize::new(threads).unwrap(), scenario, None, None, None, control)
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn a_panic_of_a_node_ends_all_threads() {
         ];
         let scenario = load(CITIES, &overrides);
         let two = NonZeroUsize::new(2).unwrap();
-        let run = || run_on(two, &scenario, None, None, Some(&Panicking), &mut |_| true);
+        let run = || run_divided(two, &scenario, None, None, Some(&Panicking), &mut |_| true);
         assert!(std::panic::catch_unwind(run).is_err(), "{queue}");
     }
 }

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::process::Command;
 
 use forebay_engine::RunError;
-use forebay_scenario::{Scenario, run_on};
+use forebay_scenario::{Scenario, run_divided};
 
 const THREADS: &str = "FOREBAY_TEST_THREADS";
 const DURATION: &str = "FOREBAY_TEST_DURATION";
@@ -52,7 +52,7 @@ fn runs_what_it_is_given() {
         calls += 1;
         duration != "1 s" || calls < 10
     };
-    match run_on(threads, &scenario(&duration), Some(1), None, None, &mut goes_on) {
+    match run_divided(threads, &scenario(&duration), Some(1), None, None, &mut goes_on) {
         Ok(result) => println!("peak {} bytes, digest {}", result.engine.peak_rss_bytes, result.digest),
         Err(RunError::Stopped) => println!("stopped"),
         Err(error) => panic!("{error}"),

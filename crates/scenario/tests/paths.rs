@@ -5,7 +5,7 @@
 use std::num::NonZeroUsize;
 
 use forebay_engine::RunResult;
-use forebay_scenario::{Scenario, run, run_in_order, run_on};
+use forebay_scenario::{Scenario, run, run_divided, run_in_order};
 
 /// Two leaves, each with eight hosts of 1 Gb/s, and four spines: the hosts of the first leaf send to those of the
 /// second, together as much as all spines carry.
@@ -99,7 +99,7 @@ fn neither_threads_nor_the_order_of_running_change_the_paths() {
         let scenario = scenario(&leaf_spine(kind, "paths.ecmp = { salt = \"common\" }"));
         let one = run(&scenario, None, None, &mut |_| true).unwrap();
         let two = NonZeroUsize::new(2).unwrap();
-        let two = run_on(two, &scenario, None, None, None, &mut |_| true).unwrap();
+        let two = run_divided(two, &scenario, None, None, None, &mut |_| true).unwrap();
         let in_order = run_in_order(&scenario, None, None, &mut |_| true).unwrap();
         assert_eq!([&two.digest, &in_order.digest], [&one.digest; 2], "{kind}");
     }

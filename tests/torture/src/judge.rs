@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use cpu_time::ThreadTime;
 use forebay_engine::{Column, RunError, RunResult, Table};
-use forebay_scenario::{Scenario, ScenarioError, run_on};
+use forebay_scenario::{Scenario, ScenarioError, run_divided};
 use forebay_units::Span;
 
 use crate::laws;
@@ -106,7 +106,7 @@ fn timed_run(scenario: &Scenario, threads: usize, out: Option<&Path>) -> Result<
         was_stopped = began.elapsed() >= LONGEST_RUN;
         !was_stopped
     };
-    match run_on(threads, scenario, None, out, None, &mut goes_on) {
+    match run_divided(threads, scenario, None, out, None, &mut goes_on) {
         Ok(result) => Ok(Ok(result)),
         Err(RunError::Stopped) if !was_stopped => Err(format!("a run on {threads} threads stopped by itself")),
         Err(RunError::Stopped) if began.elapsed() > LONGEST_STOP => {

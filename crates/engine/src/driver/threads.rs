@@ -37,6 +37,9 @@ struct Handover {
     turns: u64,
 }
 
+/// The least expected speed-up with which threads are worth their starting.
+const LEAST_GAIN: f64 = 1.05;
+
 #[derive(Default)]
 struct Neighbour {
     /// Nodes there that are fed from here, and the reverse.
@@ -59,8 +62,13 @@ struct Mailboxes {
 }
 
 impl Windows {
-    /// `None` if one thread is to run the network.
+    /// `None` if one thread runs the network as fast.
     pub fn partition(&self, threads: NonZeroUsize) -> Option<Partition> {
+        self.best_partition(threads).filter(|partition| partition.gain >= LEAST_GAIN)
+    }
+
+    /// The best partition, even if it is slower than one thread. `None` if the network cannot be divided.
+    pub fn best_partition(&self, threads: NonZeroUsize) -> Option<Partition> {
         if threads.get() < 2 {
             return None;
         }
@@ -73,6 +81,22 @@ impl Windows {
         partition(&loads, &channels, threads.get())
     }
 
+    /// Runs to the end, on the threads of a partition if there is one. Returns their number, and the CPU time in seconds
+    /// of those other than this one.
+    ///
+    /// # Errors
+    /// As [`Windows::run_on_threads`].
+    pub fn run_on(
+        &mut self,
+        partition: Option<Partition>,
+        progress: &mut Progress<'_>,
+    ) -> Result<(usize, f64), RunError> {
+        match partition {
+            Some(partition) => Ok((partition.threads, self.run_on_threads(&partition, progress)?)),
+            None => self.run(progress).map(|()| (1, 0.0)),
+        }
+    }
+
     /// Runs to the end. Returns the CPU time of the other threads in seconds.
     ///
     /// # Errors
@@ -80,7 +104,7 @@ impl Windows {
     ///
     /// # Panics
     /// If one of the threads does.
-    pub fn run_on_threads(&mut self, partition: &Partition, progress: &mut Progress<'_>) -> Result<f64, RunError> {
+    fn run_on_threads(&mut self, partition: &Partition, progress: &mut Progress<'_>) -> Result<f64, RunError> {
         let mut parts = self.divide(partition);
         let mailboxes = Mailboxes::new(&parts);
         let barrier = Barrier::new(partition.threads);
