@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebay.figure import COLOURS, new_figure, style
+from forebay.display.figure import COLOURS, new_figure, style
 from performance.samples import Samples
 from performance.scaling import CURVES, Curve
 from performance.suite import name_of
@@ -14,7 +14,7 @@ from performance.suite import name_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from forebay.figure import Figure
+    from forebay.display.figure import Figure
 
 MARKERS = "osD^v"
 

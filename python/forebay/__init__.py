@@ -9,79 +9,76 @@ Example:
 
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from . import gym, portable, types
-    from ._core import __version__
-    from .buffer_sizing import BufferSize, size_buffer
-    from .captures import ReplayResult, replay
-    from .comparison import Comparison, compare, compare_runs
-    from .compiled import CompiledLaw, draw
-    from .disciplines import AdmissionLaw, QueueDiscipline, Verdict
-    from .errors import (
-        CaptureError,
-        DamagedFileWarning,
-        DisciplineError,
-        InputError,
-        InternalError,
-        ScenarioError,
-    )
-    from .ethernet import fair_shares
-    from .experiment.reproduction import Reproduction, list_experiments, reproduce
-    from .fair_rates import RoutedFlow, link_prices, max_min_rates, proportional_rates
-    from .fluid_model import Stability, judge_stability
-    from .reporting import report
-    from .result import Engine, Result, Series, load
-    from .scenario import Scenario
-    from .simulate import run
-    from .sweeps import PairedDifferences, SeededRuns, Sweep, compare_sweeps, sweep
+from .lazy import lazily
 
-# Loaded at their first use: the command line starts without Polars and NumPy, and listens to Ctrl-C before anything.
-_HOMES = {
-    "AdmissionLaw": "disciplines",
-    "BufferSize": "buffer_sizing",
-    "CaptureError": "errors",
-    "Comparison": "comparison",
-    "CompiledLaw": "compiled",
-    "DamagedFileWarning": "errors",
-    "DisciplineError": "errors",
-    "Engine": "result",
-    "InputError": "errors",
-    "InternalError": "errors",
-    "PairedDifferences": "sweeps",
-    "QueueDiscipline": "disciplines",
-    "ReplayResult": "captures",
-    "Reproduction": "experiment.reproduction",
-    "Result": "result",
-    "RoutedFlow": "fair_rates",
-    "Scenario": "scenario",
-    "ScenarioError": "errors",
-    "SeededRuns": "sweeps",
-    "Series": "result",
-    "Stability": "fluid_model",
-    "Sweep": "sweeps",
-    "Verdict": "disciplines",
-    "__version__": "_core",
-    "compare": "comparison",
-    "compare_runs": "comparison",
-    "compare_sweeps": "sweeps",
-    "draw": "compiled",
-    "fair_shares": "ethernet",
-    "judge_stability": "fluid_model",
-    "link_prices": "fair_rates",
-    "list_experiments": "experiment.reproduction",
-    "load": "result",
-    "max_min_rates": "fair_rates",
-    "proportional_rates": "fair_rates",
-    "replay": "captures",
-    "report": "reporting",
-    "reproduce": "experiment.reproduction",
-    "run": "simulate",
-    "size_buffer": "buffer_sizing",
-    "sweep": "sweeps",
-}
+if TYPE_CHECKING:
+    from . import gym, plot, portable, types
+    from ._core import __version__
+    from .buffer_sizing.result import BufferSize
+    from .buffer_sizing.run import size_buffer
+    from .captures.result import ReplayResult
+    from .captures.run import replay
+    from .comparison.finished import compare_runs
+    from .comparison.result import Comparison
+    from .comparison.run import compare
+    from .disciplines.classes import AdmissionLaw, QueueDiscipline, Verdict
+    from .disciplines.compiled import CompiledLaw, draw
+    from .errors import CaptureError, DamagedFileWarning, DisciplineError, InputError, InternalError, ScenarioError
+    from .experiment.reproduction import Reproduction, list_experiments, reproduce
+    from .fair_rates.rates import RoutedFlow, link_prices, max_min_rates, proportional_rates
+    from .fair_rates.shares import fair_shares
+    from .fluid_model.result import Stability
+    from .fluid_model.run import judge_stability
+    from .reporting.write import report
+    from .result import Engine, Result, load
+    from .runs.series import Series
+    from .runs.single import run
+    from .scenario import Scenario
+    from .sweeps.paired import PairedDifferences, compare_sweeps
+    from .sweeps.result import Sweep
+    from .sweeps.run import sweep
+    from .sweeps.seeds import SeededRuns
+else:
+    __getattr__ = lazily(
+        __name__,
+        ["gym", "plot", "portable", "types"],
+        {
+            "buffer_sizing.result": ("BufferSize",),
+            "buffer_sizing.run": ("size_buffer",),
+            "captures.result": ("ReplayResult",),
+            "captures.run": ("replay",),
+            "comparison.finished": ("compare_runs",),
+            "comparison.result": ("Comparison",),
+            "comparison.run": ("compare",),
+            "disciplines.classes": ("AdmissionLaw", "QueueDiscipline", "Verdict"),
+            "disciplines.compiled": ("CompiledLaw", "draw"),
+            "errors": (
+                "CaptureError",
+                "DamagedFileWarning",
+                "DisciplineError",
+                "InputError",
+                "InternalError",
+                "ScenarioError",
+            ),
+            "experiment.reproduction": ("Reproduction", "list_experiments", "reproduce"),
+            "fair_rates.rates": ("RoutedFlow", "link_prices", "max_min_rates", "proportional_rates"),
+            "fair_rates.shares": ("fair_shares",),
+            "fluid_model.result": ("Stability",),
+            "fluid_model.run": ("judge_stability",),
+            "reporting.write": ("report",),
+            "result": ("Engine", "Result", "load"),
+            "runs.series": ("Series",),
+            "runs.single": ("run",),
+            "scenario": ("Scenario",),
+            "sweeps.paired": ("PairedDifferences", "compare_sweeps"),
+            "sweeps.result": ("Sweep",),
+            "sweeps.run": ("sweep",),
+            "sweeps.seeds": ("SeededRuns",),
+            "_core": ("__version__",),
+        },
+    )
 
 __all__ = [
     "AdmissionLaw",
@@ -119,6 +116,7 @@ __all__ = [
     "list_experiments",
     "load",
     "max_min_rates",
+    "plot",
     "portable",
     "proportional_rates",
     "replay",
@@ -129,17 +127,6 @@ __all__ = [
     "sweep",
     "types",
 ]
-
-
-def __getattr__(name: str) -> object:
-    if name in ("gym", "portable", "types"):
-        return import_module(f".{name}", __name__)
-    if name in _HOMES:
-        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-        globals()[name] = value
-        return value
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
 
 
 def __dir__() -> list[str]:

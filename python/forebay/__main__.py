@@ -8,8 +8,9 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
-from . import interrupt
-from .memory import OUT_OF_MEMORY, lacks_memory
+from . import cli
+from .cli import interrupt
+from .runs.faults import OUT_OF_MEMORY, lacks_memory
 
 _BAD_INPUT = 2
 
@@ -19,9 +20,7 @@ def main() -> NoReturn:
     interrupt.listen()
     status = interrupt.INTERRUPTED
     try:
-        from .entry import run_command
-
-        status = run_command()
+        status = cli.entry.run_command()
     except KeyboardInterrupt:
         pass
     except Exception as error:

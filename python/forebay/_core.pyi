@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
-from .guests import Plan
+from .disciplines.guests import Plan
 
 __all__ = [
     "CaptureError",

@@ -29,6 +29,9 @@ except ImportError:  # Windows has no such locks: there, nothing is swept.
 RESULT_FILE = "result.json"
 """Written last: a folder with this file holds a complete result."""
 
+SCENARIO_FILE = "scenario.toml"
+"""The scenario as run, with overrides, stored with its results."""
+
 PARTIAL = ".partial-forebay-"
 """The name of an incomplete file or folder: this, and sixteen hexadecimal digits. Its writer holds a lock on it."""
 _PARTIAL_NAME = re.compile(re.escape(PARTIAL) + "[0-9a-f]{16}")

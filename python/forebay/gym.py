@@ -30,11 +30,11 @@ except ModuleNotFoundError as absent:
 
 from . import _core
 from .comparison.contenders import find_place
-from .disciplines import AdmissionLaw, Verdict
+from .disciplines.classes import AdmissionLaw, Verdict
+from .disciplines.guests import OF_A_DEPARTURE, OF_AN_ARRIVAL, methods_of
 from .errors import DisciplineError, InputError
-from .guests import OF_A_DEPARTURE, OF_AN_ARRIVAL, methods_of
+from .runs.single import run_core
 from .scenario import Scenario
-from .simulate import run_core
 
 Observation = dict[str, float]
 """Values seen at the queue in one interval, by the names in `QUANTITIES` and of the law's gauges."""

@@ -10,13 +10,12 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from .congestion import OF_PORTS, busiest_first
-from .delays import draw
+from .display.figure import COLOURS, Figure, draw_delays, line_styles, literal, new_figure, style
+from .display.quantity import label, scale, time_scale
 from .errors import InputError
-from .figure import COLOURS, Figure, line_styles, literal, new_figure, style
 from .folder import staged
-from .quantity import label, scale, time_scale
-from .result import Series, SeriesKind
+from .runs.congestion import OF_PORTS, busiest_first
+from .runs.series import Series, SeriesKind
 
 if TYPE_CHECKING:
     from .result import Result
@@ -81,7 +80,7 @@ class Plots:
             raise InputError(message)
         with style():
             figure, axes = self._figure("one-way delay of packets")
-            draw(axes, distribution, "group")
+            draw_delays(axes, distribution, "group")
             figure.legend(loc="outside upper right", ncols=4)
         return figure
 

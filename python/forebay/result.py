@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Self, cast, get_args, get_type_hints
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from .delays import share
-from .document import TABLES, Document, Rows, json_parts, json_text, values_of
+import forebay
+
+from . import display
+from .display.names import listed
 from .errors import InputError
 from .folder import RESULT_FILE, staged
-from .frames import frame_of
-from .names import listed
-from .stored import UNREADABLE, check_columns, check_kinds, read_document, read_frame, reason_of, write_frame
+from .runs.delays import DELAYS_FILE, read_delays, share
+from .runs.series import SERIES_FILE, Series, SeriesKind, long_frame, narrowed, read_series
+from .storage.document import TABLES, Document, json_parts, json_text, rows_document
+from .storage.frames import frame_of
+from .storage.stored import (
+    UNREADABLE,
+    check_columns,
+    check_kinds,
+    read_document,
+    read_table,
+    reason_of,
+    write_frame,
+)
 
 if TYPE_CHECKING:
     from ._core import RawResult
     from .plot import Plots
-
-SeriesKind = Literal["queue", "flow", "link", "queue_flow"]
-SERIES_FILE = "series.parquet"
-DELAYS_FILE = "delays.parquet"
 
 # The columns of texts that every version has written; all others are numbers.
 _TEXTS = {
@@ -48,49 +53,6 @@ _KINDS = {
     "series": "list",
     **dict.fromkeys(TABLES, "list"),
 }
-_SERIES_KINDS = {"kind": "text", "name": "text", "quantity": "text", "start_s": "number", "interval_s": "number"}
-
-
-@dataclass(frozen=True)
-class Series:
-    """One quantity of one component, sampled at equal intervals.
-
-    Example:
-        >>> short = {"duration": "2 s", "warmup": "1 s", "probes.interval": "100 ms"}
-        >>> result = fb.run("examples/first.toml", overrides=short)
-        >>> (series,) = result.find_series("queue", "bottleneck", "length_packets")
-        >>> series.interval_s, series.values.shape
-        (0.1, (20,))
-
-    """
-
-    kind: SeriesKind
-    """The kind of component: `"queue"`, `"flow"`, `"link"`, or `"queue_flow"` for a flow at a queue."""
-    name: str
-    """The component: `bottleneck`, `tcp-0`; for a flow at a queue, `bottleneck/tcp-0`."""
-    quantity: str
-    """The quantity sampled, with its unit last: `length_packets`."""
-    start_s: float
-    """Time of the first value, in seconds from the start of the run."""
-    interval_s: float
-    """Seconds between two values."""
-    values: NDArray[np.float64] = field(repr=False)
-    """The values, an array of one dimension; NaN where there is none."""
-
-    @property
-    def time_s(self) -> NDArray[np.float64]:
-        """Time of each value in seconds, an array as long as `values`."""
-        return self.start_s + self.interval_s * np.arange(len(self.values), dtype=np.float64)
-
-    def to_dict(self, *, values: bool = True) -> dict[str, Any]:
-        """Return the series as plain values.
-
-        Args:
-            values: Whether to include the values; otherwise only what describes them.
-
-        """
-        head = {key: getattr(self, key) for key in ("kind", "name", "quantity", "start_s", "interval_s")}
-        return {**head, "values": values_of(self.values)} if values else head
 
 
 @dataclass(frozen=True)
@@ -277,16 +239,11 @@ class Result:
     @cached_property
     def plot(self) -> Plots:
         """Figures of the run: `result.plot.goodput()`, `result.plot.queue("bottleneck")` and others."""
-        # Imported here: matplotlib takes longer to load than many a run.
-        from .plot import Plots
-
-        return Plots(self)
+        return forebay.plot.Plots(self)
 
     def _repr_html_(self) -> str:
-        from .notebook import html
-        from .summary import result_tables
-
-        return html(lambda width: result_tables(rows_document(self, series=False), width))
+        document = rows_document(self, series=False)
+        return display.notebook.html(lambda width: display.summary.result_tables(document, width))
 
     def to_dict(self, *, series: bool = True) -> Document:
         """Return the whole result as plain values, with None for a value that does not exist.
@@ -365,7 +322,7 @@ class Result:
             }
             check_kinds(document, _KINDS, RESULT_FILE)
             check_kinds(document["engine"], dict.fromkeys(get_type_hints(Engine), "number"), "engine")
-            kept |= {table: _read_table(path / f"{table}.parquet", document[table]) for table in TABLES}
+            kept |= {table: read_table(path / f"{table}.parquet", document[table]) for table in TABLES}
             for table, texts in _TEXTS.items():
                 if kept[table].columns:
                     check_columns(kept[table], texts, f"{table}.parquet")
@@ -390,77 +347,6 @@ class Result:
         except UNREADABLE as error:
             message = f"cannot read the result in {path}: {reason_of(error)}\nhint: run the scenario again"
             raise InputError(message) from None
-
-
-def rows_document(result: Result, *, series: bool = True) -> Document:
-    """Return the same as `Result.to_dict`, with tables of `Rows`."""
-    return {
-        **{key: getattr(result, key) for key in ("scenario", "seed", "duration_s", "warmup_s")},
-        **{table: Rows(getattr(result, table).to_dict()) for table in TABLES},
-        "deadlock": None if result.deadlock is None else asdict(result.deadlock),
-        "warnings": [asdict(warning) for warning in result.warnings],
-        "series": [entry.to_dict(values=series) for entry in result.all_series],
-        "engine": asdict(result.engine),
-        "digest": result.digest,
-    }
-
-
-def _read_table(path: Path, rows: list[object]) -> pl.DataFrame:
-    """Return a table that was written, which one without rows need not have been."""
-    return read_frame(path) if rows or path.exists() else pl.DataFrame()
-
-
-def read_delays(path: Path, keys: Sequence[str]) -> pl.DataFrame:
-    """Return the histograms of delays in that file, by these keys. Older versions wrote none."""
-    frame = _read_table(path, [])
-    if not frame.is_empty():
-        check_columns(frame, keys, path.name)
-        for name in ("delay_s", "packets"):
-            if not frame.schema[name].is_numeric():
-                message = f"{path.name}: the column {name} has no numbers"
-                raise TypeError(message)
-    return frame
-
-
-def read_series(path: Path, entries: Iterable[dict[str, Any]]) -> tuple[Series, ...]:
-    """Return the series of that file; `entries` are their heads."""
-    entries = list(entries)
-    if not entries:
-        return ()
-    for entry in entries:
-        check_kinds(entry, _SERIES_KINDS, "series")
-    frame = read_frame(path)
-    check_columns(frame, ("kind", "name", "quantity"), path.name)
-    values = {
-        key: part.get_column("value").to_numpy()
-        for key, part in frame.partition_by("kind", "name", "quantity", as_dict=True, maintain_order=True).items()
-    }
-    return tuple(
-        Series(**entry, values=values.get((entry["kind"], entry["name"], entry["quantity"]), np.empty(0)))
-        for entry in entries
-    )
-
-
-def narrowed(series: list[Series], name: str | None, quantity: str | None, what: str) -> list[Series]:
-    """Those of that name and quantity. Raises InputError, which speaks of `what`, if there is none."""
-    for key, wanted in (("name", name), ("quantity", quantity)):
-        known = dict.fromkeys(getattr(entry, key) for entry in series)
-        if wanted is not None and wanted not in known:
-            message = f"there is no {what} of {key} {wanted!r}\nhint: it is one of {listed(known, wanted)}"
-            raise InputError(message)
-        series = [entry for entry in series if wanted in (None, getattr(entry, key))]
-    return series
-
-
-def long_frame(series: Iterable[Series]) -> pl.DataFrame:
-    """One frame of them all: `time_s`, `name`, `quantity`, `value`."""
-    frames = [
-        pl.DataFrame({"time_s": entry.time_s, "value": entry.values}).select(
-            "time_s", pl.lit(entry.name).alias("name"), pl.lit(entry.quantity).alias("quantity"), "value"
-        )
-        for entry in series
-    ]
-    return pl.concat(frames)
 
 
 load = Result.load

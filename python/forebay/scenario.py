@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import tomli_w
 
-from . import _core
+from . import _core, disciplines, display
+from .display.quantity import text_with_unit
 from .errors import InputError
 from .folder import check_utf8
-from .quantity import text_with_unit
 
 if TYPE_CHECKING:
-    from .guests import Guests
+    from .disciplines.guests import Guests
     from .types import Scenario as TypedScenario
 
 
@@ -189,15 +189,13 @@ class Scenario:
         Raises InputError for a class that does not exist or is not a discipline, and if a scenario file names one
         without leave.
         """
-        from .guests import plans_of
-
         given = self._code.given
         strangers = [name for name in self.python_classes if name not in given]
         if strangers and not self._code.allowed:
             message = f"{self.file_name} names Python code, {strangers[0]}, which does not run without permission"
             message += "\nhint: if you trust that code, add --allow-python, or allow_python=True in Python"
             raise InputError(message)
-        return plans_of(self.python_classes, given, self._code.folder)
+        return disciplines.guests.plans_of(self.python_classes, given, self._code.folder)
 
     def to_toml(self, *, expanded: bool = False) -> str:
         """Return the scenario as TOML, with its overrides applied.
@@ -210,13 +208,7 @@ class Scenario:
         return _core.expanded_toml(self.text, self.file_name, self.overrides) if expanded else self._toml
 
     def _repr_html_(self) -> str:
-        from rich.text import Text
-
-        from .notebook import html, toml
-
-        head = Text.assemble((self.name, "bold"), f"   {self._size()}")
-        about = [Text(self.description)] if self.description else []
-        return html(lambda _width: [head, *about, toml(self.to_toml())])
+        return display.notebook.scenario_html(self.name, self._size(), self.description, self.to_toml())
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}: {self._size()}>"
@@ -254,9 +246,7 @@ def _classes_in(value: object) -> Iterator[tuple[str, type]]:
 
 
 def _class_name(of: type) -> str:
-    from .guests import name_of
-
-    return name_of(of)
+    return disciplines.guests.name_of(of)
 
 
 def _read(path: Path) -> str:

@@ -240,7 +240,7 @@ def test_an_unknown_experiment_is_answered_with_the_nearest(forebay: Command) ->
 def test_an_error_without_colours_is_shown_on_a_terminal_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], coloured: str
 ) -> None:
-    from forebay import entry
+    from forebay.cli import entry
 
     def fail() -> None:
         error = fb.ScenarioError("a path is too long")
@@ -282,7 +282,7 @@ def test_version_and_help(forebay: Command) -> None:
 def test_an_internal_error_asks_for_a_report(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from forebay import entry
+    from forebay.cli import entry
 
     def fail() -> None:
         message = "no such state"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import forebay as fb
-from forebay.catalogue import Kind, entries
+from forebay.cli.catalogue import Kind, entries
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRST = str(ROOT / "examples/first.toml")

@@ -23,7 +23,7 @@ from conftest import SMALL, Command
 from forebay.captures.result import is_replay
 from forebay.folder import PARTIAL, staged, sweep
 from forebay.runs.store import Store
-from forebay.stored import read_frame, sealed, write_frame
+from forebay.storage.stored import read_frame, sealed, write_frame
 from report_folders import write_folders
 from test_sweep import SCENARIO
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import forebay as fb
 from forebay import _core
-from forebay.document import Rows, document_of, json_parts, json_text
-from forebay.simulate import run_core
+from forebay.runs.single import run_core
+from forebay.storage.document import Rows, document_of, json_parts, json_text
 
 ROWS = [
     {"name": f"flow-{number}", "delay_s": number / 4 if number % 3 else None, "count": number} for number in range(9)

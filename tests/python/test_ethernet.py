@@ -10,9 +10,9 @@ import tomli_w
 
 import forebay as fb
 from forebay import InputError
-from forebay.ethernet import EthernetLoad
 from forebay.experiment.load import experiment_folder, load_experiment
 from forebay.experiment.plan import make_plan
+from forebay.fair_rates.ethernet import EthernetLoad
 
 GBPS = 1e9
 FIVE = [

@@ -12,7 +12,7 @@ from rich.console import Console
 
 import forebay as fb
 from forebay import ScenarioError
-from forebay.summary import result_tables
+from forebay.display.summary import result_tables
 
 GBPS = 1e9
 # Linux' segments: 1500 B on the wire of which 1448 B are payload.

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from forebay import InputError
-from forebay.fair_rates import RoutedFlow, link_prices, max_min_rates, proportional_rates
+from forebay.fair_rates.rates import RoutedFlow, link_prices, max_min_rates, proportional_rates
 
 GBPS = 1e9
 LINKS = ("a", "b", "c", "d")

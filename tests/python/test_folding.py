@@ -11,8 +11,8 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
 import forebay as fb
-from forebay.folding import Column, folded, shortened
-from forebay.summary import result_tables
+from forebay.display.folding import Column, folded, shortened
+from forebay.display.summary import result_tables
 
 COLUMNS = [
     Column("kind", ["tcp", "udp"], rank=2, is_text=True),

@@ -8,7 +8,7 @@ import pytest
 
 import forebay as fb
 from conftest import Command
-from forebay.names import listed, remedy_for
+from forebay.display.names import listed, remedy_for
 
 STAR = """
 duration = "20 ms"

@@ -23,7 +23,7 @@ import pytest
 from rich.console import Console
 
 import forebay as fb
-from forebay.live import command
+from forebay.cli import live as command
 from forebay.live.top import BUCKETS_S, frame_of
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ import pytest
 import forebay as fb
 from conftest import SMALL
 from forebay.folder import staged
-from forebay.memory import lacks_memory
+from forebay.runs.faults import lacks_memory
 from test_sweep import SCENARIO
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux has such names and limits")

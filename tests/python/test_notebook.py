@@ -12,7 +12,7 @@ import pytest
 from rich.text import Text
 
 import forebay as fb
-from forebay import folding, notebook
+from forebay.display import folding, notebook
 from test_sweep import SCENARIO
 
 ROOT = Path(__file__).resolve().parents[2]

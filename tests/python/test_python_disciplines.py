@@ -17,7 +17,7 @@ import tomli_w
 import forebay as fb
 from conftest import Command
 from forebay import Verdict
-from forebay.guests import digest_of, plans_of
+from forebay.disciplines.guests import digest_of, plans_of
 
 QUEUE = "topology.star.bottleneck.queue"
 

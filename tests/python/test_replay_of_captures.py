@@ -14,7 +14,7 @@ import pytest
 
 import forebay as fb
 from conftest import Command
-from forebay.quantity import column_scale
+from forebay.display.quantity import column_scale
 from forebay.reporting.folders import sections_of
 
 Packet = tuple[float, bytes]

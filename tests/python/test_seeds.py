@@ -10,7 +10,7 @@ import pytest
 
 import forebay as fb
 from conftest import SMALL, Command
-from forebay.seeds import LAST_SEED
+from forebay.runs.seeds import LAST_SEED
 
 BRIEF = {"duration": "600 ms", "warmup": "100 ms", "flows.bf.start": "0 s", "flows.bf.stop": "500 ms"}
 

@@ -29,7 +29,7 @@ from forebay.buffer_sizing.rules import rules_of
 from forebay.buffer_sizing.search import Sizes, find_boundary
 from forebay.buffer_sizing.table import answer_text, terminal_tables
 from forebay.buffer_sizing.targets import METRICS, Target, Verdict, interval_of, targets_of
-from forebay.texts import mean_seconds, seconds
+from forebay.display.texts import mean_seconds, seconds
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import forebay as fb
 from conftest import Command
 from forebay import _core
-from forebay.measured import SHARE, column_of, unit_of
+from forebay.display.measured import SHARE, column_of, unit_of
 from forebay.runs.statistics import Estimate, estimate_mean
 from forebay.sweeps.axes import Axis, Range, parse_axes
 from forebay.sweeps.plan import Request, make_plan

@@ -11,7 +11,7 @@ import pytest
 
 import forebay as fb
 from conftest import Command
-from forebay.tc import tc_commands
+from forebay.cli.tc import tc_commands
 
 STAR = """
 duration = "1 s"

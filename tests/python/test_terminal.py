@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from conftest import Command
-from forebay import terminal
+from forebay.cli import terminal
 
 MANY = """
 duration = "20 ms"

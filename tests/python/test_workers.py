@@ -21,7 +21,7 @@ import pytest
 
 import forebay as fb
 from conftest import Command
-from forebay.guests import plans_of
+from forebay.disciplines.guests import plans_of
 from forebay.runs.execute import execute, execute_all
 from forebay.runs.job import Job
 from forebay.runs.outcome import Failure, Outcome

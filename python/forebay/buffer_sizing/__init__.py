@@ -1,8 +1,12 @@
 """Buffer sizing: the smallest buffer that reaches a target, searched for by simulation."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from .result import BufferSize
-from .run import size_buffer
+from forebay.lazy import lazily
 
-__all__ = ["BufferSize", "size_buffer"]
+__all__ = ["figure", "result", "run", "table", "targets"]
+
+if TYPE_CHECKING:
+    from . import figure, result, run, table, targets
+else:
+    __getattr__ = lazily(__name__, __all__)

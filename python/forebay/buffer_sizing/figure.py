@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from forebay.figure import COLOURS, Figure, new_figure, style
-from forebay.quantity import Scale, scale
+from forebay.display.figure import COLOURS, Figure, new_figure, style
+from forebay.display.quantity import Scale, scale
 
 from .answer import size_text
 from .targets import DROP_RATE, Target, Verdict, value_text

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forebay.disciplines.guests import digest_of
 from forebay.errors import InputError, ScenarioError
-from forebay.guests import digest_of
 from forebay.runs.execute import execute
 from forebay.runs.job import Job
 from forebay.runs.outcome import Outcome, data_rows

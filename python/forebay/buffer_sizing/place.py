@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 from forebay import _core
+from forebay.display.names import nearest_first
 from forebay.errors import InputError
-from forebay.names import nearest_first
 from forebay.scenario import Scenario
 
 _PACKETS = ("packet", "pkt")

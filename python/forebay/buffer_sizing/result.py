@@ -9,23 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from forebay.document import Document, json_text
+from forebay import buffer_sizing, display
+from forebay.display.quantity import CI
 from forebay.folder import staged_beside_runs
-from forebay.frames import write_csv
+from forebay.storage.document import Document, json_text
+from forebay.storage.frames import write_csv
 
 from .targets import METRICS, Target
 
 if TYPE_CHECKING:
-    from forebay.figure import Figure
+    from forebay.display.figure import Figure
 
     from .measure import Point
     from .rules import Rules
 
 STEM = "size-buffer"
 """The files of a search begin with this name."""
-
-CI = "_ci95"
-"""The ending of a column that holds half the width of a metric's 95 % confidence interval over seeds."""
 
 MEASURED = (*METRICS, "length_mean_packets")
 """The metrics of each size."""
@@ -108,17 +107,10 @@ class BufferSize:
 
     def plot(self) -> Figure:
         """Draw each target's metric against the size of the buffer, with the answer and the rules of thumb."""
-        # Imported here: matplotlib takes longer to load than many a run.
-        from .figure import draw
-
-        return draw(self)
+        return buffer_sizing.figure.draw(self)
 
     def _repr_html_(self) -> str:
-        from forebay.notebook import html
-
-        from .table import terminal_tables
-
-        return html(lambda _width: terminal_tables(self))
+        return display.notebook.html(lambda _width: buffer_sizing.table.terminal_tables(self))
 
     def to_dict(self) -> Document:
         """Return all of it as plain values, with None for a value that does not exist."""
@@ -148,12 +140,10 @@ class BufferSize:
             InputError: If the folder cannot be written, or holds the result of a run.
 
         """
-        from forebay.figure import save_figure
-
         with staged_beside_runs(folder) as staging:
             write_csv(self.table, staging / f"{STEM}.csv")
             (staging / f"{STEM}.json").write_text(self.to_json() + "\n", encoding="utf-8")
-            save_figure(self.plot(), staging, STEM)
+            display.figure.save_figure(self.plot(), staging, STEM)
 
 
 def _row(point: Point) -> dict[str, Any]:

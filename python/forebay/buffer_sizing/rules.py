@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from forebay import _core
-from forebay.texts import mean_bytes, mean_seconds
+from forebay.display.texts import mean_bytes, mean_seconds
 
 if TYPE_CHECKING:
     from forebay.scenario import Scenario

@@ -9,10 +9,10 @@ from statistics import fmean
 
 from forebay.errors import InputError
 from forebay.folder import kept_in
+from forebay.runs.seeds import MOST_SEEDS, seeds_from
 from forebay.runs.store import Store
 from forebay.runs.workers import Where
 from forebay.scenario import Scenario
-from forebay.seeds import MOST_SEEDS, seeds_from
 
 from .answer import Evidence, answer_of
 from .measure import RUNS, Effort, Measurements, OnStep, Point

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from forebay.quantity import Scale, scale
+from forebay.display.quantity import Scale, scale
 
 from .answer import size_text
 from .targets import METRICS, Interval, Verdict

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forebay.display.quantity import scale
+from forebay.display.texts import seconds
 from forebay.errors import InputError
-from forebay.quantity import scale
 from forebay.runs.statistics import estimate_mean
-from forebay.texts import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,6 +1,12 @@
 """Real packets: a capture replayed through one or several queues."""
 
-from .result import ReplayResult
-from .run import replay
+from typing import TYPE_CHECKING
 
-__all__ = ["ReplayResult", "replay"]
+from forebay.lazy import lazily
+
+__all__ = ["plot", "result", "run", "table"]
+
+if TYPE_CHECKING:
+    from . import plot, result, run, table
+else:
+    __getattr__ = lazily(__name__, __all__)

@@ -9,10 +9,9 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from forebay.delays import draw
+from forebay.display.figure import COLOURS, Figure, draw_delays, line_styles, literal, new_figure, save_figure, style
+from forebay.display.quantity import Scale, label, scale, text_with_unit, time_scale
 from forebay.errors import InputError
-from forebay.figure import COLOURS, Figure, line_styles, literal, new_figure, save_figure, style
-from forebay.quantity import Scale, label, scale, text_with_unit, time_scale
 
 if TYPE_CHECKING:
     from .result import ReplayResult
@@ -107,7 +106,7 @@ class ReplayPlots:
             raise InputError(message)
         with style():
             figure = new_figure(figsize=(6.4, 3.4))
-            draw(figure.subplots(), distribution, "queue")
+            draw_delays(figure.subplots(), distribution, "queue")
             figure.legend(loc="outside upper right", ncols=4)
         return figure
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import polars as pl
 
-from forebay.delays import share
-from forebay.document import Document, json_text
+from forebay import captures, display
 from forebay.errors import InputError
 from forebay.folder import RESULT_FILE, staged
-from forebay.result import DELAYS_FILE, SERIES_FILE, Series, long_frame, narrowed, read_delays, read_series
-from forebay.stored import (
+from forebay.runs.delays import DELAYS_FILE, read_delays, share
+from forebay.runs.series import SERIES_FILE, Series, long_frame, narrowed, read_series
+from forebay.storage.document import Document, json_text
+from forebay.storage.stored import (
     UNREADABLE,
     check_columns,
     check_kinds,
@@ -161,17 +162,10 @@ class ReplayResult:
     @cached_property
     def plot(self) -> ReplayPlots:
         """Figures of the replay: `result.plot.queues()` and `result.plot.flows()`."""
-        # Imported here: matplotlib takes longer to load than many a replay.
-        from .plot import ReplayPlots
-
-        return ReplayPlots(self)
+        return captures.plot.ReplayPlots(self)
 
     def _repr_html_(self) -> str:
-        from forebay.notebook import html
-
-        from .table import terminal_tables
-
-        return html(lambda width: terminal_tables(self.to_dict(), width))
+        return display.notebook.html(lambda width: captures.table.terminal_tables(self.to_dict(), width))
 
     def to_dict(self, *, series: bool = False) -> Document:
         """Return the whole result as plain values, with None for a value that does not exist.

@@ -16,10 +16,10 @@ from forebay.comparison.contenders import Contender, contenders_of, disciplines,
 from forebay.comparison.fit import fitted_to
 from forebay.errors import CaptureError, InputError
 from forebay.folder import begun, sweep
-from forebay.frames import frame_of
-from forebay.result import Series
+from forebay.runs.seeds import check_seed
+from forebay.runs.series import Series
 from forebay.scenario import override_texts
-from forebay.seeds import check_seed
+from forebay.storage.frames import frame_of
 
 from .result import ReplayResult, Warned
 

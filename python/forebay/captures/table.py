@@ -9,10 +9,10 @@ from rich.console import RenderableType
 from rich.markup import escape
 
 from forebay.comparison.fit import notes_on
-from forebay.document import Document
-from forebay.folding import Column, folded
-from forebay.quantity import Scale, column_scale, text_with_unit, time_scale
-from forebay.summary import drop_reasons
+from forebay.display.folding import Column, folded
+from forebay.display.quantity import Scale, column_scale, text_with_unit, time_scale
+from forebay.display.summary import drop_reasons
+from forebay.storage.document import Document
 
 Row = Mapping[str, Any]
 

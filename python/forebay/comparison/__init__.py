@@ -1,9 +1,12 @@
 """Comparisons: one scenario under several queue disciplines, or several finished runs."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from .finished import compare_runs
-from .result import Comparison
-from .run import compare
+from forebay.lazy import lazily
 
-__all__ = ["Comparison", "compare", "compare_runs"]
+__all__ = ["contenders", "figure", "finished", "result", "run", "table"]
+
+if TYPE_CHECKING:
+    from . import contenders, figure, finished, result, run, table
+else:
+    __getattr__ = lazily(__name__, __all__)

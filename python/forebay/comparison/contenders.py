@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from forebay import _core
+from forebay.display.names import listed, remedy_for
 from forebay.errors import InputError, ScenarioError
-from forebay.names import listed, remedy_for
 from forebay.scenario import Scenario, override_texts
 
 from .fit import Fitted, fitted_to

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
-from forebay.figure import COLOURS, Figure, is_wide, literal, new_figure, style
-from forebay.measured import Column, link_section, size_text
+from forebay.display.figure import COLOURS, Figure, is_wide, literal, new_figure, style
+from forebay.display.measured import Column, link_section, size_text
 
 from .table import columns_of, measured_text
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import polars as pl
 
+from forebay.display.names import listed
 from forebay.errors import InputError
-from forebay.folder import RESULT_FILE
-from forebay.names import listed
+from forebay.folder import RESULT_FILE, SCENARIO_FILE
 from forebay.result import Result
 from forebay.runs.measures import Measures, measure_result
 from forebay.scenario import Scenario
-from forebay.simulate import SCENARIO_FILE, scenario_text
+from forebay.storage.stored import scenario_text
 
 from .contenders import queue_before
 from .result import Comparison, Row, frames_of, measure_cost

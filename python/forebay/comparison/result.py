@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import polars as pl
 
-from forebay import _core
-from forebay.document import Document, json_text
+from forebay import _core, comparison, display, reporting
+from forebay.display.quantity import CI
 from forebay.errors import InputError
-from forebay.folder import staged_beside_runs
-from forebay.frames import write_csv
-from forebay.quantity import CI
+from forebay.folder import SCENARIO_FILE, staged_beside_runs
 from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, Measures
 from forebay.runs.statistics import estimate_mean
-from forebay.simulate import SCENARIO_FILE
-from forebay.stored import UNREADABLE, check_kinds, read_document, reason_of, tables_in
+from forebay.storage.document import Document, json_text
+from forebay.storage.frames import write_csv
+from forebay.storage.stored import UNREADABLE, check_kinds, read_document, reason_of, tables_in
 
 if TYPE_CHECKING:
-    from forebay.figure import Figure
-    from forebay.guests import Plan
+    from forebay.disciplines.guests import Plan
+    from forebay.display.figure import Figure
 
 STEM = "compare"
 """The files of a comparison are called so."""
@@ -112,10 +111,7 @@ class Comparison:
 
     def plot(self) -> Figure:
         """Draw all of it as one matplotlib figure with a row per queue."""
-        # Imported here: matplotlib takes longer to load than many a run.
-        from .figure import draw
-
-        return draw(self)
+        return comparison.figure.draw(self)
 
     def wide(self) -> pl.DataFrame:
         """Return `table` with a column for each metric of each group added, such as `tcp.goodput_bps`.
@@ -138,11 +134,7 @@ class Comparison:
         return self.groups.filter(pl.col("group") == group)
 
     def _repr_html_(self) -> str:
-        from forebay.notebook import html
-
-        from .table import terminal_tables
-
-        return html(lambda width: terminal_tables(self, width))
+        return display.notebook.html(lambda width: comparison.table.terminal_tables(self, width))
 
     def to_dict(self) -> Document:
         """Return the whole comparison as plain values, with None for a value that does not exist."""
@@ -165,9 +157,7 @@ class Comparison:
 
     def to_markdown(self) -> str:
         """Return the table as Markdown."""
-        from .table import markdown
-
-        return markdown(self)
+        return comparison.table.markdown(self)
 
     def to_html(self, folder: str | PathLike[str] | None = None) -> str:
         """Return an HTML page with tables and figures. It needs no other file and no network.
@@ -176,11 +166,8 @@ class Comparison:
             folder: Where the comparison is saved, for the command that repeats it.
 
         """
-        # Imported here: it takes longer to load than many a run.
-        from forebay.reporting.comparisons import comparison_section, title_of
-        from forebay.reporting.page import html_of
-
-        return html_of(title_of(self), [comparison_section(self, None if folder is None else Path(folder))])
+        section = reporting.comparisons.comparison_section(self, None if folder is None else Path(folder))
+        return reporting.page.html_of(section.heading, [section])
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Self:
@@ -227,14 +214,12 @@ class Comparison:
             InputError: If the folder cannot be written, or holds the result of a run.
 
         """
-        from forebay.figure import save_figure
-
         with staged_beside_runs(folder) as staging:
             write_csv(self.wide(), staging / f"{STEM}.csv")
             (staging / f"{STEM}.json").write_text(self.to_json() + "\n", encoding="utf-8")
             (staging / f"{STEM}.md").write_text(self.to_markdown(), encoding="utf-8")
             (staging / f"{STEM}.html").write_text(self.to_html(folder), encoding="utf-8")
-            save_figure(self.plot(), staging, STEM)
+            display.figure.save_figure(self.plot(), staging, STEM)
             if self.toml:
                 (staging / SCENARIO_FILE).write_text(self.toml, encoding="utf-8")
 

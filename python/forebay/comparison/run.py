@@ -9,17 +9,17 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
+from forebay.disciplines.guests import Guests, digest_of
 from forebay.errors import InputError
 from forebay.folder import kept_in
-from forebay.guests import Guests, digest_of
 from forebay.runs.execute import execute
 from forebay.runs.job import Job
 from forebay.runs.measures import Measures, measure
+from forebay.runs.seeds import seeds_from
 from forebay.runs.simulate import simulate_tables
 from forebay.runs.store import Store
 from forebay.runs.workers import Where, Workers
 from forebay.scenario import Scenario
-from forebay.seeds import seeds_from
 
 from .contenders import ALL, Fit, Place, Settings, contenders_of, find_place, fitting, queue_text
 from .result import Comparison, Row, frames_of, measure_cost

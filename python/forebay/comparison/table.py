@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 from rich.markup import escape
 
-from forebay import folding
-from forebay.measured import PLAIN, SHARE, Column, column_of, dimmed, link_section, unit_of
-from forebay.quantity import Scale, measured_span, scale
+from forebay.display import folding
+from forebay.display.measured import PLAIN, SHARE, Column, column_of, dimmed, link_section, unit_of
+from forebay.display.quantity import Scale, measured_span, scale
 
 from .fit import notes_on
 

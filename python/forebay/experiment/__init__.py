@@ -1,10 +1,12 @@
 """Experiments: papers as data. A TOML file holds a scenario, what varies, what is measured, and the paper's claims."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from .command import reproduce
-from .errors import ExperimentError
-from .load import Listed, list_experiments, load_experiment
-from .schema import Experiment
+from forebay.lazy import lazily
 
-__all__ = ["Experiment", "ExperimentError", "Listed", "list_experiments", "load_experiment", "reproduce"]
+__all__ = ["figures", "load"]
+
+if TYPE_CHECKING:
+    from . import figures, load
+else:
+    __getattr__ = lazily(__name__, __all__)

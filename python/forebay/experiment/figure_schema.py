@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from forebay.ethernet import Fairness
+from forebay.fair_rates.ethernet import Fairness
 
 from .metrics import MetricRef
 from .metrics.time_series import Component

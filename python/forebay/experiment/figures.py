@@ -10,8 +10,8 @@ import matplotlib as mpl
 import numpy as np
 from cycler import cycler
 
-from forebay.ethernet import EthernetLoad
-from forebay.figure import Figure as Canvas
+from forebay.display.figure import Figure as Canvas
+from forebay.fair_rates.ethernet import EthernetLoad
 
 from .errors import ExperimentError, NotRunError
 from .plan import Coordinates, scenario_at

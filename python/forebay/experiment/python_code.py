@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from forebay.disciplines.guests import Guests, digest_of, plans_of
 from forebay.errors import InputError
-from forebay.guests import Guests, digest_of, plans_of
 from forebay.runs.simulate import check
 
 from .plan import Plan

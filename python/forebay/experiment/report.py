@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from forebay import experiment
 from forebay.folder import staged
 
 from .judge import VERDICTS, ClaimResult, judge_all
@@ -70,11 +71,8 @@ def write_scenarios(plan: Plan, folder: Path) -> None:
 
 def write_experiment(folder: Path, plan: Plan, runs: Runs, claims: list[ClaimResult]) -> list[Path]:
     """Draw the figures and write the page; return the files of the figures."""
-    # matplotlib takes longer to load than all the rest; commands that only read experiments avoid it.
-    from .figures import draw_figures
-
     with staged(folder) as staging:
-        figures = draw_figures(runs, staging)
+        figures = experiment.figures.draw_figures(runs, staging)
         write_page(staging / "report.md", runs, plan, claims, figures)
     return [folder / figure.name for figure in figures]
 

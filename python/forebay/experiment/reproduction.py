@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from forebay.document import Document, json_text
+from forebay import display, experiment
 from forebay.folder import kept_in, named, staged
 from forebay.runs.execute import Simulate, execute
+from forebay.runs.seeds import MOST_SEEDS
 from forebay.runs.simulate import simulate as simulate_with_core
 from forebay.runs.store import Store
 from forebay.runs.workers import Where
-from forebay.seeds import MOST_SEEDS
+from forebay.storage.document import Document, json_text
 
 from .errors import ExperimentError
 from .judge import ClaimResult, judge_all
@@ -33,7 +34,7 @@ from .runs import Runs
 from .tables import measured_text, render_experiment, table_rows
 
 if TYPE_CHECKING:
-    from forebay.figure import Figure
+    from forebay.display.figure import Figure
     from forebay.runs.outcome import Outcome
 
 OnStep = Callable[[int, int], object]
@@ -194,24 +195,20 @@ class Reproduction:
             InputError: If there is no such figure.
 
         """
-        # Imported here: matplotlib takes longer to load than many a run.
-        from .figures import draw_figure
-
         figures = {figure.file: figure for figure in self._plan.experiment.figures}
         wanted = next(iter(figures), "") if name is None else name
         if wanted not in figures:
             message = f"{self.experiment} has no figure{f' {wanted!r}' if name else ''}"
             raise ExperimentError(message + (f"\nhint: it has {', '.join(figures)}" if figures else ""))
-        return draw_figure(self._runs, figures[wanted])
+        return experiment.figures.draw_figure(self._runs, figures[wanted])
 
     def __repr__(self) -> str:
         return f"<Reproduction {self.experiment!r}: {count_line(list(self._results))}>"
 
     def _repr_html_(self) -> str:
-        from forebay.notebook import html
-
         # The words of claims are wrapped by the page, so there is room for their verdicts next to them.
-        return html(lambda width: render_experiment(self._plan, self._runs, list(self._results), width + 40))
+        claims = list(self._results)
+        return display.notebook.html(lambda width: render_experiment(self._plan, self._runs, claims, width + 40))
 
     def to_dict(self) -> Document:
         """Return the claims with every value behind them as plain values, with None for a value that does not exist."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from forebay import folding
+from forebay.display import folding
 from forebay.runs.statistics import Estimate
 
 from .errors import NotRunError

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from forebay.figure import COLOURS, Figure, line_styles, new_figure, style
-from forebay.quantity import scale
+from forebay.display.figure import COLOURS, Figure, line_styles, new_figure, style
+from forebay.display.quantity import scale
 
 from .result import means
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from forebay.display.names import listed
+from forebay.display.texts import bits_per_second, mean_bytes, mean_seconds
 from forebay.errors import InputError
-from forebay.ethernet import EthernetLoad
-from forebay.ethernet import Source as Flow
-from forebay.names import listed
+from forebay.fair_rates.ethernet import EthernetLoad
+from forebay.fair_rates.ethernet import Source as Flow
 from forebay.scenario import Scenario
-from forebay.texts import bits_per_second, mean_bytes, mean_seconds
 
 from .laws import EcmParameters
 from .model import FluidModel, Source, Step

@@ -11,15 +11,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from forebay.document import Document, json_text
+from forebay import display, fluid_model
 from forebay.folder import staged_beside_runs
-from forebay.frames import write_csv
+from forebay.storage.document import Document, json_text
+from forebay.storage.frames import write_csv
 
 from .linear import OperatingPoint
 from .model import FluidModel, Trajectory
 
 if TYPE_CHECKING:
-    from forebay.figure import Figure
+    from forebay.display.figure import Figure
 
 STEM = "stability"
 """The files of a judgement begin with this name."""
@@ -138,10 +139,7 @@ class Stability:
 
     def plot(self) -> Figure:
         """Draw queue and rates over time, of the model and of the packet simulation."""
-        # Imported here: matplotlib takes longer to load than many a run.
-        from .figure import draw
-
-        return draw(self)
+        return fluid_model.figure.draw(self)
 
     @property
     def table(self) -> pl.DataFrame:
@@ -163,11 +161,7 @@ class Stability:
         return pl.DataFrame(columns)
 
     def _repr_html_(self) -> str:
-        from forebay.notebook import html
-
-        from .table import terminal_tables
-
-        return html(lambda _width: terminal_tables(self))
+        return display.notebook.html(lambda _width: fluid_model.table.terminal_tables(self))
 
     def to_dict(self) -> Document:
         """Return all but the courses, which `table` has, as plain values, with None for a value that does not exist."""
@@ -201,12 +195,10 @@ class Stability:
             InputError: If the folder cannot be written, or holds the result of a run.
 
         """
-        from forebay.figure import save_figure
-
         with staged_beside_runs(folder) as staging:
             write_csv(self.table, staging / f"{STEM}.csv")
             (staging / f"{STEM}.json").write_text(self.to_json() + "\n", encoding="utf-8")
-            save_figure(self.plot(), staging, STEM)
+            display.figure.save_figure(self.plot(), staging, STEM)
 
 
 def means(time_s: NDArray[np.float64], values: NDArray[np.float64], ends_s: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay.result import Result
+from forebay.runs.single import Progress
+from forebay.runs.single import run as run_packets
 from forebay.scenario import Scenario
-from forebay.simulate import Progress
-from forebay.simulate import run as run_packets
 
 from .hot_port import HotPort, hot_port
 from .linear import operating_points

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from forebay.quantity import scale
+from forebay.display.quantity import scale
 
 if TYPE_CHECKING:
     from .linear import Loop, OperatingPoint

@@ -1,7 +1,12 @@
 """Reports: one HTML page about finished runs, replays, sweeps, comparisons and claims."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from .write import report
+from forebay.lazy import lazily
 
-__all__ = ["report"]
+__all__ = ["comparisons", "page"]
+
+if TYPE_CHECKING:
+    from . import comparisons, page
+else:
+    __getattr__ = lazily(__name__, __all__)

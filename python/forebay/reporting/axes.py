@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from forebay.figure import is_wide
+from forebay.display.figure import is_wide
 from forebay.sweeps.axes import number_of
 from forebay.sweeps.labels import value_label
 from forebay.sweeps.result import Sweep

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from forebay.errors import InputError
-from forebay.stored import UNREADABLE, open_file, read_document, reason_of
+from forebay.storage.stored import UNREADABLE, open_file, read_document, reason_of
 
 from .parts import Cell, Head, Part, Picture, Section, Table
 from .tables import NONE, name_cell, number_text

@@ -12,10 +12,10 @@ import numpy as np
 from forebay.comparison.contenders import word_of
 from forebay.comparison.result import Comparison
 from forebay.comparison.table import columns_of, delay_columns, measured_text
-from forebay.figure import is_wide
-from forebay.measured import Column, link_section
+from forebay.display.figure import is_wide
+from forebay.display.measured import Column, link_section
+from forebay.folder import SCENARIO_FILE
 from forebay.scenario import toml_value
-from forebay.simulate import SCENARIO_FILE
 
 from .differences import of_comparison
 from .parts import Cell, Charts, Head, Mark, Part, Rows, Section, Table, Terms, Text, Values
@@ -40,11 +40,6 @@ _MEANINGS = {
 }
 
 
-def title_of(comparison: Comparison) -> str:
-    """Return the heading of a comparison."""
-    return f"{comparison.scenario}: queues compared"
-
-
 def comparison_section(comparison: Comparison, folder: Path | None = None) -> Section:
     """Charts, the table, what its words mean, the queues as they were run, and the scenario.
 
@@ -64,7 +59,7 @@ def comparison_section(comparison: Comparison, folder: Path | None = None) -> Se
         parts.append(Text("Scenario", "the file", comparison.toml))
     link, measured, seeds = measured_text(comparison).split("   ")
     return Section(
-        title_of(comparison),
+        f"{comparison.scenario}: queues compared",
         conclusion=of_comparison(comparison),
         facts=[("Link", link), ("Measured", measured.removeprefix("measured ")), ("Runs of each queue", seeds)],
         about=[text for text in (comparison.description, *comparison.left_out) if text],

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from forebay.captures.result import ReplayResult
-from forebay.congestion import congested
-from forebay.quantity import text_with_unit
+from forebay.display.quantity import text_with_unit
 from forebay.result import Result
+from forebay.runs.congestion import congested
 
 _STARVES_BELOW = 0.1
 """A share of an even share of the link."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from forebay.figure import is_wide
-from forebay.quantity import scale, with_unit
+from forebay.display.figure import is_wide
+from forebay.display.quantity import scale, with_unit
 
 from .parts import MOST_LINES, Chart, Line, Lines
 

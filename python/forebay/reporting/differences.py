@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from forebay.comparison.result import Comparison
-from forebay.quantity import CI, text_with_unit
+from forebay.display.quantity import CI, text_with_unit
 from forebay.runs.statistics import Estimate, differ
 from forebay.sweeps.labels import metric_title, value_label
 from forebay.sweeps.result import Sweep

@@ -34,7 +34,7 @@ from bokeh.models.annotations import BoxAnnotation, ColorBar, Span
 from bokeh.palettes import Cividis256
 from bokeh.plotting import figure
 
-from forebay.figure import COLOURS
+from forebay.display.figure import COLOURS
 
 from .parts import Chart, Heat, Line, Lines, Mark, Rows, Values
 

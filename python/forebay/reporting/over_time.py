@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from forebay.congestion import OF_PORTS
-from forebay.quantity import label, scale, text_with_unit, time_scale, title
+from forebay.display.quantity import label, scale, text_with_unit, time_scale, title
+from forebay.runs.congestion import OF_PORTS
 from forebay.runs.statistics import jain
 
 from .parts import MOST_LINES, Line, Lines, Values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from forebay.captures.result import ReplayResult
-from forebay.quantity import text_with_unit, title
+from forebay.display.quantity import text_with_unit, title
 
 from .conclusion import of_replay
 from .delays import delay_charts, distribution_lines

@@ -11,16 +11,26 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from forebay.congestion import OF_PORTS, busiest_first, by_congestion, congested
-from forebay.quantity import label, scale
-from forebay.result import Result, Series
+from forebay.display.quantity import label, scale
+from forebay.folder import SCENARIO_FILE
+from forebay.result import Result
+from forebay.runs.congestion import OF_PORTS, busiest_first, by_congestion, congested
 from forebay.runs.measures import measure_result
+from forebay.runs.series import Series
 from forebay.runs.statistics import jain
-from forebay.simulate import SCENARIO_FILE, scenario_text
+from forebay.storage.stored import scenario_text
 
 from .conclusion import of_run, of_runs
 from .delays import delay_charts, distribution_lines
-from .over_time import against_time, fairness_over_time, heading_of, over_time, queues_over_time, time_text, total
+from .over_time import (
+    against_time,
+    fairness_over_time,
+    heading_of,
+    over_time,
+    queues_over_time,
+    time_text,
+    total,
+)
 from .parts import MOST_LINES, Chart, Charts, Line, Lines, Mark, Part, Rows, Section, Terms, Text, Values
 from .repeat import options_of
 from .tables import number_text, table_of

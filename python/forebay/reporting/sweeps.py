@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from forebay.figure import is_wide
-from forebay.quantity import CI, Scale, label, scale, with_unit
+from forebay.display.figure import is_wide
+from forebay.display.quantity import CI, Scale, label, scale, with_unit
 from forebay.runs.measures import GROUP_METRICS
 from forebay.runs.outcome import Outcome
 from forebay.runs.store import Store

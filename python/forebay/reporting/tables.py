@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from forebay.quantity import CI, scale, title
+from forebay.display.quantity import CI, scale, title
 
 from .parts import Cell, Head, Table
 

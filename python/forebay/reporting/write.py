@@ -9,6 +9,9 @@ from pathlib import Path
 from forebay.errors import InputError
 from forebay.folder import begun, named, writing_to
 
+from .folders import labels, sections_of
+from .page import html_of
+
 REPORT_FILE = "report.html"
 
 
@@ -48,10 +51,6 @@ def report(
     if target.is_dir() or not fspath(target.name):
         message = f"{target} is a folder\nhint: name a file: {target / REPORT_FILE}"
         raise InputError(message)
-    # Imported here: together they take longer to load than many a run.
-    from .folders import labels, sections_of
-    from .page import html_of
-
     sections = sections_of(paths)
     heading = sections[0].heading if len(sections) == 1 else ", ".join(labels(paths).values())
     _write(target, html_of(title or heading, sections))

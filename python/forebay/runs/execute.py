@@ -9,11 +9,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from forebay.errors import InputError
-from forebay.memory import OUT_OF_MEMORY, lacks_memory
 
+from .faults import OUT_OF_MEMORY, absent_forebay, lacks_memory
 from .job import Job
 from .outcome import Failure, Outcome
-from .workers import Stop, Workers, absent_forebay
+from .workers import Stop, Workers
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from forebay.quantity import CI
+from forebay.display.quantity import CI
 
 from .statistics import estimate_mean
 

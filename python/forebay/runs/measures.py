@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.runs.outcome import data_rows
-from forebay.runs.statistics import jain
+from .outcome import data_rows
+from .statistics import jain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from forebay.document import TABLES
+from forebay.storage.document import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

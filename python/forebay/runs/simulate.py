@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forebay import _core
-from forebay.document import TABLES
+from forebay.storage.document import TABLES
 
 from .execute import StoppedError
 from .outcome import Outcome, Series
@@ -15,7 +15,7 @@ from .outcome import Outcome, Series
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from forebay.guests import Guests
+    from forebay.disciplines.guests import Guests
 
 
 def simulate(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,10 +98,8 @@ def crossing(xs: NDArray[np.float64], ys: NDArray[np.float64], level: float) -> 
 
 def student_t_quantile(probability: float, degrees: float) -> float:
     """Return the value below which Student's t with that many degrees of freedom stays with `probability`."""
-    # Imported here: it takes longer to load than many a run.
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, probability))
+    # SciPy loads this part of itself at its first use, which takes longer than many a run.
+    return float(scipy.special.stdtrit(degrees, probability))
 
 
 def differ(one: Estimate, other: Estimate, tests: int = 1) -> bool | None:

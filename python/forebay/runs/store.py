@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from forebay import _core
 from forebay.errors import DamagedFileWarning
 from forebay.folder import put, sweep
-from forebay.stored import UNREADABLE, read_frame, reason_of, sealed
+from forebay.storage.stored import UNREADABLE, read_frame, reason_of, sealed
 
 from .outcome import Failure, Outcome
 

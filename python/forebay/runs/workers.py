@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import re
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from forebay import runs
 from forebay.errors import InputError
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
 
-    from forebay.guests import Guests
+    from forebay.disciplines.guests import Guests
 
 # More threads than any machine has cores only take memory.
 _MOST_THREADS = 256
-# How long to look for a Dask scheduler.
-_FIND_S = 10.0
 
 # In a process that `_processes` started: set when the whole call is ending.
 _stopped_here: Event | None = None
@@ -86,7 +85,7 @@ class Where:
             raise InputError(message)
 
     @contextmanager
-    def hire(self, runs: int | None = None, guests: Guests | None = None) -> Iterator[Workers]:
+    def hire(self, expected: int | None = None, guests: Guests | None = None) -> Iterator[Workers]:
         """Yield the workers for about that many runs with these guests, let go at the end.
 
         Raises InputError if there are none.
@@ -94,10 +93,15 @@ class Where:
         if self.executor is not None:
             yield Workers(self.executor, self.jobs or _slots_of(self.executor))
         elif self.dask is not None:
-            with _cluster(self.dask, self.jobs) as workers:
-                yield workers
+            try:
+                executor_at = runs.cluster.executor_at
+            except ImportError:
+                message = "--dask needs the package distributed\nhint: pip install 'forebay[dask]'"
+                raise InputError(message) from None
+            with executor_at(self.dask) as (executor, threads):
+                yield Workers(executor, self.jobs or threads)
         else:
-            count = min(self.jobs or cores(), _MOST_THREADS, max(1, _MOST_THREADS if runs is None else runs))
+            count = min(self.jobs or cores(), _MOST_THREADS, max(1, _MOST_THREADS if expected is None else expected))
             apart = self.may_start_processes and guests is not None and guests.take_turns and guests.can_move
             with (_processes if apart and count > 1 else _threads)(count) as workers:
                 yield workers
@@ -139,76 +143,6 @@ def _processes(count: int) -> Iterator[Workers]:
 
 def _begin(stopped: Event) -> None:
     """Of a process: Ctrl-C is heard by the one that started it, which tells the others."""
-    import signal
-
     global _stopped_here  # noqa: PLW0603 - an executor's initializer has no other place to leave something
     _stopped_here = stopped
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-_ADDRESS = re.compile(r"(\w+://)?[^\s:/]+:\d+|(\w+://)?\[[0-9a-fA-F:.]+\]:\d+")
-
-
-@contextmanager
-def _cluster(address: str, jobs: int | None) -> Iterator[Workers]:
-    if not _ADDRESS.fullmatch(address):
-        message = (
-            f"--dask {address}: this is not the address of a scheduler\nhint: write host and port: tcp://host:8786"
-        )
-        raise InputError(message)
-    try:
-        from distributed import Client
-    except ImportError:
-        message = "--dask needs the package distributed\nhint: pip install 'forebay[dask]'"
-        raise InputError(message) from None
-    try:
-        client = Client(address, timeout=_FIND_S, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        message = f"there is no Dask scheduler at {address}: {error}\nhint: start one with `dask scheduler`"
-        raise InputError(message) from None
-    with client:
-        threads = sum(client.nthreads().values())
-        if not threads:
-            message = f"the Dask scheduler at {address} has no workers\nhint: start some with `dask worker {address}`"
-            raise InputError(message)
-        _check_versions(_versions(client, address))
-        yield Workers(client.get_executor(pure=False), jobs or threads)
-
-
-def _versions(client: Any, address: str) -> dict[str, str]:
-    """Return the version of Forebay on each worker. Raises InputError if one has none."""
-    try:
-        return client.run(_version)  # type: ignore[no-any-return]
-    except Exception as error:
-        # An error that the worker raised, or could not even pickle: any class.
-        if missing := absent_forebay(error):
-            message = f"the workers of {address} cannot import Forebay: {missing}\n"
-            raise InputError(message + f"hint: install Forebay {_version()} with its dependencies there") from error
-        message = f"the workers of {address} do not answer: {str(error) or type(error).__name__}\n"
-        raise InputError(message + "hint: look into their logs") from error
-
-
-_NO_FOREBAY = re.compile(r"No module named \\?'forebay(\.[\w.]*)?\\?'")
-
-
-def absent_forebay(error: BaseException) -> str | None:
-    """Return the message of an error that says that Forebay is not installed, or None for any other."""
-    # Dask may wrap the worker's error into one of another class.
-    if found := _NO_FOREBAY.search(str(error)):
-        return found[0]
-    cause = error.__cause__ or error.__context__
-    return None if cause is None else absent_forebay(cause)
-
-
-def _version() -> str:
-    from forebay import _core
-
-    return _core.__version__
-
-
-def _check_versions(versions: dict[str, str]) -> None:
-    ours = _version()
-    for worker, theirs in versions.items():
-        if theirs != ours:
-            message = f"the worker {worker} has Forebay {theirs}, and this is {ours}\nhint: install the same on both"
-            raise InputError(message)

@@ -1,10 +1,12 @@
 """Sweeps: one scenario at many points, each under several seeds."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from .paired import PairedDifferences, compare_sweeps
-from .result import Sweep
-from .run import sweep
-from .seeds import SeededRuns
+from forebay.lazy import lazily
 
-__all__ = ["PairedDifferences", "SeededRuns", "Sweep", "compare_sweeps", "sweep"]
+__all__ = ["dry", "paired", "plan", "result", "run", "seeds", "table", "until"]
+
+if TYPE_CHECKING:
+    from . import dry, paired, plan, result, run, seeds, table, until
+else:
+    __getattr__ = lazily(__name__, __all__)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import asdict, dataclass
 
-from forebay.document import Document
 from forebay.runs.execute import StoppedError
 from forebay.runs.job import Job
 from forebay.runs.outcome import Outcome
 from forebay.runs.simulate import simulate
 from forebay.runs.store import stored_bytes
 from forebay.runs.workers import Where
+from forebay.storage.document import Document
 
 from .plan import Plan
 

@@ -6,7 +6,7 @@ import re
 import tomllib
 from typing import Any
 
-from forebay.quantity import title
+from forebay.display.quantity import title
 
 _MEANS = {"utilization": "Mean utilization of all ports", "length_mean_packets": "Mean length of all queues"}
 _COUNTED = re.compile(r"[a-z]+(?:[^s]s)")

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from forebay.document import json_text
 from forebay.errors import InputError
 from forebay.folder import begun, kept_in, locked, writing_to
 from forebay.runs.store import version_key
-from forebay.stored import UNREADABLE, read_document, reason_of
+from forebay.storage.document import json_text
+from forebay.storage.stored import UNREADABLE, read_document, reason_of
 
 from .plan import Plan
 from .result import SWEEP_FILE

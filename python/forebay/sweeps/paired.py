@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from forebay.document import Document, json_text
+from forebay import display, sweeps
+from forebay.display.quantity import CI
 from forebay.errors import InputError
-from forebay.quantity import CI
 from forebay.runs.statistics import estimate_mean
+from forebay.storage.document import Document, json_text
 
 from .result import Sweep
 
@@ -51,11 +52,7 @@ class PairedDifferences:
     """Whether `utilization` and `length_mean_packets` are means over several queues."""
 
     def _repr_html_(self) -> str:
-        from forebay.notebook import html
-
-        from .table import paired_tables
-
-        return html(lambda width: paired_tables(self, width))
+        return display.notebook.html(lambda width: sweeps.table.paired_tables(self, width))
 
     def to_dict(self) -> Document:
         """Return all of it as plain values, with None for a value that does not exist."""

@@ -7,13 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from forebay.comparison.contenders import Fit, Place, contenders_of, find_place, fitted_queue, fitting, with_queue
+from forebay.comparison.contenders import (
+    Fit,
+    Place,
+    contenders_of,
+    find_place,
+    fitted_queue,
+    fitting,
+    with_queue,
+)
 from forebay.comparison.fit import Fitted
+from forebay.disciplines.guests import Guests, digest_of
 from forebay.errors import InputError, ScenarioError
-from forebay.guests import Guests, digest_of
 from forebay.runs.job import Job
+from forebay.runs.seeds import MOST_SEEDS, seeds_from
 from forebay.scenario import Scenario
-from forebay.seeds import MOST_SEEDS, seeds_from
 
 from .axes import Axis, Range, Value, Vary, parse_axes
 from .points import Settings, Way, points_of

@@ -7,6 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
+import scipy
+
 from forebay.errors import InputError
 
 from .axes import MOST_VALUES, Axis, Range, Value
@@ -60,15 +63,12 @@ def _sampled(axes: Sequence[Axis | Range], way: Way, samples: int, seed: int) ->
         message = "there is nothing to sample\nhint: name a key: --vary PATH=uniform:LOW:HIGH"
         raise InputError(message)
     _check(samples)
-    from numpy.random import default_rng
-
+    rng = np.random.default_rng(seed)
     if way == "latin":
-        # Imported here: it takes longer to load than many a run.
-        from scipy.stats import qmc
-
-        shares = qmc.LatinHypercube(len(axes), rng=default_rng(seed)).random(samples)
+        # SciPy loads this part of itself at its first use, which takes longer than many a run.
+        shares = scipy.stats.qmc.LatinHypercube(len(axes), rng=rng).random(samples)
     else:
-        shares = default_rng(seed).random((samples, len(axes)))
+        shares = rng.random((samples, len(axes)))
     return [_merged([_at(axis, float(share)) for axis, share in zip(axes, row, strict=True)]) for row in shares]
 
 

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from forebay.document import Document, json_text
+from forebay import display, sweeps
+from forebay.display.quantity import CI
 from forebay.errors import InputError
 from forebay.folder import named, staged_beside_runs
-from forebay.frames import write_csv
-from forebay.quantity import CI
 from forebay.runs.outcome import Failure
 from forebay.runs.statistics import Estimate, estimate_mean
-from forebay.stored import (
+from forebay.storage.document import Document, json_text
+from forebay.storage.frames import write_csv
+from forebay.storage.stored import (
     UNREADABLE,
     check_columns,
     check_kinds,
@@ -117,11 +118,7 @@ class Sweep:
         return metric_named(name, self.metrics, "metric")
 
     def _repr_html_(self) -> str:
-        from forebay.notebook import html
-
-        from .table import terminal_tables
-
-        return html(lambda width: terminal_tables(self, width))
+        return display.notebook.html(lambda width: sweeps.table.terminal_tables(self, width))
 
     def to_dict(self) -> Document:
         """Return the whole sweep as plain values, with None for a value that does not exist."""

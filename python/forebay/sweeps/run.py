@@ -17,11 +17,11 @@ from forebay.runs.execute import execute_all
 from forebay.runs.job import Job
 from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, measure
 from forebay.runs.outcome import Failure, Outcome
+from forebay.runs.seeds import seeds_from
 from forebay.runs.simulate import simulate
 from forebay.runs.store import Store, version_key
 from forebay.runs.workers import Where
 from forebay.scenario import Scenario
-from forebay.seeds import seeds_from
 
 from .axes import Vary
 from .manifest import RUNS, sweep_folder

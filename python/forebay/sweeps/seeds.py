@@ -1,4 +1,4 @@
-"""`forebay run --seeds`: one scenario under several seeds, which is a sweep in which nothing varies."""
+"""One scenario under several seeds, which is a sweep in which nothing varies."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from pathlib import Path
 
 import polars as pl
 
-from forebay import terminal
-from forebay.document import Document, json_text, rows_of
+from forebay import display
 from forebay.errors import DisciplineError, InputError
 from forebay.runs.mean import mean_rows
 from forebay.runs.outcome import Outcome
 from forebay.runs.workers import Where
 from forebay.scenario import Scenario
+from forebay.storage.document import Document, json_text, rows_of
 
-from .command import ALL_RUN, SOME_FAILED, run_shown
-from .plan import Request, make_plan
+from .plan import Plan, Request, make_plan
 from .result import Sweep
-from .run import run_plan
-from .table import failures_text
+from .run import OnOutcome, run_plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,19 +65,14 @@ class SeededRuns:
 
     def to_dict(self) -> Document:
         """Return the tables and the digest of each run as plain values, with None for a value that does not exist."""
-        from forebay.summary import seeds_document
-
-        return seeds_document(self._documents)
+        return display.summary.seeds_document(self._documents)
 
     def to_json(self) -> str:
         """Return `to_dict` as one JSON document, as `forebay run --seeds --json` prints it."""
         return json_text(self.to_dict())
 
     def _repr_html_(self) -> str:
-        from forebay.notebook import html
-        from forebay.summary import seeds_tables
-
-        return html(lambda width: seeds_tables(self._documents, width))
+        return display.notebook.html(lambda width: display.summary.seeds_tables(self._documents, width))
 
 
 def run_under_seeds(
@@ -92,21 +85,22 @@ def run_under_seeds(
     progress: Callable[[float], object] | None,
 ) -> SeededRuns:
     """Run a scenario under that many seeds from `seed` on, as `forebay.run` does."""
-    scenario = _from_seed(scenario, seed)
-    found: dict[int, Document] = {}
 
     def step(done: int, runs: int) -> None:
         if progress is not None:
             progress(done / runs)
 
-    plan = make_plan(scenario, Request({}, seeds=seeds))
-    sweep = run_plan(plan, out, where=Where(jobs), progress=step, on_outcome=_collector(scenario, found))
+    result, documents = sweep_seeds(
+        scenario,
+        seed,
+        seeds,
+        lambda plan, take: run_plan(plan, out, where=Where(jobs), progress=step, on_outcome=take),
+    )
     if out is not None:
-        sweep.save(out)
-    if not found:
-        kind, _, message = sweep.failures["error"].item(0).partition(": ")
+        result.save(out)
+    if not documents:
+        kind, _, message = result.failures["error"].item(0).partition(": ")
         raise (DisciplineError if kind == "DisciplineError" else InputError)(message)
-    documents = [found[seed] for seed in sorted(found)]
     tables = {
         table: pl.DataFrame(mean_rows([document[table] for document in documents]), infer_schema_length=None)
         for table in ("flows", "queues", "links", "adapters")
@@ -115,54 +109,24 @@ def run_under_seeds(
         scenario=scenario.name,
         duration_s=scenario.duration_s,
         warmup_s=scenario.warmup_s,
-        seeds=sorted(found),
+        seeds=[document["seed"] for document in documents],
         **tables,
-        sweep=sweep,
+        sweep=result,
         _documents=documents,
     )
 
 
-def run_seeds(
-    scenario: Scenario,
-    seed: int | None,
-    seeds: int,
-    jobs: int | None,
-    *,
-    every_row: bool = False,
-    as_json: bool,
-    out: Path | None,
-) -> int:
-    """Run, print means with intervals, and return the exit status. Raises InputError and ScenarioError.
+def sweep_seeds(
+    scenario: Scenario, seed: int | None, seeds: int, run: Callable[[Plan, OnOutcome], Sweep]
+) -> tuple[Sweep, list[Document]]:
+    """Run a scenario under that many seeds from `seed` on; return the sweep, and the document of each run.
 
-    With `out`, the folder is that of a sweep.
+    `run` takes the plan, and the function that takes the outcome of each run.
     """
-    scenario = _from_seed(scenario, seed)
+    scenario = scenario if seed is None else scenario.override({"seed": seed})
     found: dict[int, Document] = {}
-    plan, where = make_plan(scenario, Request({}, seeds=seeds)), Where(jobs, may_start_processes=True)
-    result = run_shown(plan, out, where, on_outcome=_collector(scenario, found))
-    documents = [found[seed] for seed in sorted(found)]
-    _print(documents, every_row=every_row, as_json=as_json)
-    if failures := failures_text(result):
-        terminal.note(failures)
-    if out is not None:
-        result.save(out)
-        terminal.note(f"written to {out}: runs.parquet has all numbers, and runs/ each run")
-    return ALL_RUN if result.failures.is_empty() else SOME_FAILED
-
-
-def _print(documents: list[Document], *, every_row: bool, as_json: bool) -> None:
-    from forebay.summary import EVERY, FEW, seeds_document, seeds_tables
-
-    if not documents:
-        return
-    if as_json:
-        terminal.write(json_text(seeds_document(documents)))
-    else:
-        terminal.show(*seeds_tables(documents, terminal.output().width, EVERY if every_row else FEW))
-
-
-def _from_seed(scenario: Scenario, seed: int | None) -> Scenario:
-    return scenario if seed is None else scenario.override({"seed": seed})
+    result = run(make_plan(scenario, Request({}, seeds=seeds)), _collector(scenario, found))
+    return result, [found[seed] for seed in sorted(found)]
 
 
 def _collector(scenario: Scenario, found: dict[int, Document]) -> Callable[[int, int, Outcome], None]:

@@ -9,10 +9,10 @@ import polars as pl
 from rich.console import RenderableType
 from rich.markup import escape
 
-from forebay import folding
 from forebay.comparison.fit import notes_on
-from forebay.measured import PLAIN, SHARE, Column, column_of, dimmed, link_section, unit_of
-from forebay.quantity import Scale
+from forebay.display import folding
+from forebay.display.measured import PLAIN, SHARE, Column, column_of, dimmed, link_section, unit_of
+from forebay.display.quantity import Scale
 
 from .labels import value_label
 from .paired import PairedDifferences

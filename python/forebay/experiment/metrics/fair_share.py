@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from forebay.ethernet import EthernetLoad, Fairness
 from forebay.experiment.errors import MetricError
 from forebay.experiment.plan import scenario_at
+from forebay.fair_rates.ethernet import EthernetLoad, Fairness
 
 from .metric import Placed, Value
 from .names import matching

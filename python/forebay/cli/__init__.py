@@ -1,0 +1,12 @@
+"""The command `forebay`: a file for each command, with its options."""
+
+from typing import TYPE_CHECKING
+
+from forebay.lazy import lazily
+
+__all__ = ["console", "entry", "manual", "session"]
+
+if TYPE_CHECKING:
+    from . import console, entry, manual, session
+else:
+    __getattr__ = lazily(__name__, __all__)

@@ -1,0 +1,60 @@
+"""The command `forebay`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from forebay import _core
+
+from . import terminal
+from .compare import compare
+from .describe import explain, list_, schema
+from .live.command import app as live
+from .replay import replay
+from .reproduce import reproduce
+from .results import plot, report
+from .run import run
+from .size_buffer import size_buffer
+from .stability import stability
+from .sweep import sweep
+from .tc import tc
+
+app = typer.Typer(
+    name="forebay",
+    help="What will this queue do to my traffic? Simulates networks packet by packet, reproduces papers, and runs the "
+    "same queue disciplines on captured packets.",
+    epilog="Data go to standard output, messages to standard error. Exit status: 0 done, 1 a claim does not hold, "
+    "2 bad input or a full disk, 3 an internal error, 130 stopped by Ctrl-C.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(live, name="live")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        terminal.write(f"forebay {_core.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Take the options before the name of a command."""
+
+
+for _command in (run, reproduce, compare, sweep):
+    app.command()(_command)
+app.command("size-buffer")(size_buffer)
+app.command()(stability)
+app.command()(tc)
+app.command("list")(list_)
+for _command in (explain, schema, plot, report, replay):
+    app.command()(_command)

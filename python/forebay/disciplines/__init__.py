@@ -1,0 +1,12 @@
+"""Queue disciplines written in Python: their base classes, and the way from a class to the core."""
+
+from typing import TYPE_CHECKING
+
+from forebay.lazy import lazily
+
+__all__ = ["compiled", "compiling", "guests"]
+
+if TYPE_CHECKING:
+    from . import compiled, compiling, guests
+else:
+    __getattr__ = lazily(__name__, __all__)

@@ -1,0 +1,335 @@
+"""A result as tables for people."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby
+from typing import Any
+
+from rich.console import RenderableType
+from rich.markup import escape
+
+from forebay import runs
+from forebay.storage.document import Document, Rows
+
+from .folding import Column, folded
+from .quantity import CI, Scale, measured_span, scale
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many rows are shown."""
+
+    flows: int
+    """Of a group of more flows, single flows are not shown."""
+    rows: int
+
+
+_FEW = Limits(flows=20, rows=20)
+_EVERY = Limits(flows=sys.maxsize, rows=sys.maxsize)
+
+_TABLES = ("flows", "queues", "links", "adapters")
+_ALL = "all flows"
+_PLAIN = Scale(1.0, "")
+
+
+def result_tables(document: Document, width: int, *, every: bool = False) -> list[RenderableType]:
+    """Return the tables of groups, flows, queues and links for lines of `width`, and a line about the run itself."""
+    tables = _tables(_head(document, f"seed {document['seed']}"), _parts(document), width, every=every)
+    tables.extend(_warnings(document))
+    engine = document["engine"]
+    speed = f"{engine['packet_hops_per_cpu_s'] / 1e6:.1f} million a second"
+    cost = f"{engine['packet_hops']:,} packet-hops in {engine['cpu_s']:.3g} s of CPU time: {speed}"
+    tables.append(f"[dim]{cost}; {engine['peak_rss_bytes'] / 1e6:.0f} MB; digest {document['digest'][:16]}[/dim]")
+    return tables
+
+
+def seeds_tables(documents: Sequence[Document], width: int, *, every: bool = False) -> list[RenderableType]:
+    """Return the same of one scenario under several seeds: means with half their 95 % confidence intervals."""
+    parts = [_parts(document) for document in documents]
+    means = {name: runs.mean.mean_rows([part[name] for part in parts]) for name in parts[0]}
+    tables = _tables(_head(documents[0], f"{len(documents)} seeds"), means, width, every=every)
+    return [*tables, "[dim]Means over seeds ± half the 95 % confidence interval.[/]"]
+
+
+def seeds_document(documents: Sequence[Document]) -> Document:
+    """One scenario under several seeds as one document, as `forebay run --seeds --json` prints it.
+
+    Tables have means, with half their 95 % intervals in `…_ci95`; `runs` has seed and digest of each run.
+    """
+    shared = ("scenario", "duration_s", "warmup_s")
+    return {
+        **{key: documents[0][key] for key in shared},
+        "seeds": [document["seed"] for document in documents],
+        **{table: runs.mean.mean_rows([document[table] for document in documents]) for table in _TABLES},
+        "runs": [{"seed": document["seed"], "digest": document["digest"]} for document in documents],
+    }
+
+
+def _head(document: Document, seeds: str) -> str:
+    measured = measured_span(document["warmup_s"], document["duration_s"])
+    return f"[bold]{escape(document['scenario'])}[/bold]   {seeds}   {measured}"
+
+
+def _parts(document: Document) -> dict[str, Sequence[Row]]:
+    """Return the rows of all tables that are shown."""
+    return {"groups": _group_rows(document["flows"]), **{table: document[table] for table in _TABLES}}
+
+
+def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int, *, every: bool) -> list[RenderableType]:
+    limits = _EVERY if every else _FEW
+    tables: list[RenderableType] = [head, "", *_groups(parts["groups"], width), *_flows(parts["flows"], width, limits)]
+    if parts["queues"]:
+        tables += _queues(parts["queues"], width, limits.rows)
+    if parts["links"]:
+        tables += _links(parts["links"], set(Rows.of(parts["queues"]).column("name")), width, limits.rows)
+    if parts["adapters"]:
+        tables += _ports([*parts["queues"], *parts["adapters"]], width, limits.rows)
+    return tables
+
+
+def jain_index(shares: Sequence[float]) -> float:
+    """Jain's fairness index: 1 if all shares are equal, 1/n if one of n has everything, NaN if none has anything."""
+    squares = math.fsum(share * share for share in shares)
+    return math.fsum(shares) ** 2 / (len(shares) * squares) if squares else math.nan
+
+
+def _group_rows(flows: Sequence[Row]) -> list[Row]:
+    """Return a row for each group of flows, and one of all: means of a flow, and how fairly the flows share."""
+    groups = dict(_runs(flows))
+    rows = [{"name": name, "flows": len(members), **_means(members)} for name, members in groups.items()]
+    return [*rows, {"name": _ALL, "flows": len(flows), "kind": "", "jain": _fairness(Rows.of(flows))}]
+
+
+def _runs(flows: Sequence[Row]) -> Iterator[tuple[str, Rows]]:
+    """Yield the flows of each group. They come one after the other, but those of requests and responses in turn."""
+    table, start = Rows.of(flows), 0
+    places: dict[str, list[range]] = {}
+    for group, members in groupby(table.column("group")):
+        stop = start + sum(1 for _ in members)
+        places.setdefault(group, []).append(range(start, stop))
+        start = stop
+    for group, ranges in places.items():
+        yield group, table.part(ranges[0].start, ranges[0].stop) if len(ranges) == 1 else table.pick(chain(*ranges))
+
+
+def _groups(rows: Sequence[Row], width: int) -> list[RenderableType]:
+    """Return a row for each group of flows, if one has several."""
+    *groups, every = rows
+    if len(groups) == every["flows"]:
+        return []
+    goodput, delay = _unit(groups, "goodput_bps"), _unit(groups, "delay_p99_s")
+    columns = [
+        Column("kind", [row["kind"] for row in groups], rank=8, is_text=True),
+        Column("flows", [f"{row['flows']:,.0f}" for row in groups], rank=3),
+        Column(f"goodput\n{goodput.unit}", [_value(row, "goodput_bps", goodput) for row in groups]),
+        Column("Jain's\nindex", [_share(row, "jain") for row in groups], rank=1),
+        *_delays(groups, delay),
+        *_losses(groups),
+    ]
+    names = [row["name"] for row in groups]
+    tables = folded("group", names, columns, width, title="Groups of flows: means of a flow")
+    if len(groups) > 1:
+        tables[-1:] = [f"[dim]Jain's index of all {every['flows']:,.0f} flows: {_share(every, 'jain')}[/]", ""]
+    return tables
+
+
+def _flows(flows: Sequence[Row], width: int, limits: Limits) -> list[RenderableType]:
+    """Return a row for each flow of the groups that have not too many."""
+    shown = [row for _, members in _runs(flows) if len(members) <= limits.flows for row in members]
+    if not shown:
+        return [f"[dim]--all shows each of the {len(flows):,} flows[/]", ""] if len(flows) else []
+    goodput, delay = _unit(shown, "goodput_bps"), _unit(shown, "delay_p99_s")
+    columns = [
+        Column("kind", [row["kind"] for row in shown], rank=8, is_text=True),
+        Column(f"goodput\n{goodput.unit}", [_value(row, "goodput_bps", goodput) for row in shown]),
+        *_delays(shown, delay),
+        *_losses(shown),
+    ]
+    names = [row["name"] for row in shown]
+    return folded("flow", names, columns, width, title="Flows") + _more("flows", len(flows) - len(shown))
+
+
+def _losses(rows: Sequence[Row]) -> list[Column]:
+    return [
+        Column("lost\n%", [_lost(row) for row in rows], rank=5),
+        Column("dropped\npackets", [_counted(row, "packets_dropped") for row in rows], rank=1),
+        Column("sent\npackets", [_counted(row, "packets_sent") for row in rows], rank=4),
+        Column("marked\npackets", [_counted(row, "packets_marked") for row in rows], rank=6),
+    ]
+
+
+def _delays(rows: Sequence[Row], unit: Scale) -> list[Column]:
+    return [
+        Column(f"delay mean\n{unit.unit}", [_value(row, "delay_mean_s", unit) for row in rows], rank=3),
+        Column(f"delay p50\n{unit.unit}", [_value(row, "delay_p50_s", unit) for row in rows], rank=7),
+        Column(f"delay p99\n{unit.unit}", [_value(row, "delay_p99_s", unit) for row in rows]),
+    ]
+
+
+def _means(group: Rows) -> Row:
+    """One row for a group: means; of delays with the packets delivered as weights."""
+    first = group[0]
+    means: dict[str, Any] = {"kind": first["kind"], "jain": _fairness(group)}
+    for name in ("goodput_bps", "packets_sent", "packets_delivered", "packets_dropped", "packets_marked"):
+        values = [value or 0 for value in group.column(name)]
+        means[name] = math.fsum(values) / len(values) if len(values) > 1 else first[name]
+    delivered = group.column("packets_delivered")
+    for name in ("delay_mean_s", "delay_p50_s", "delay_p99_s"):
+        of_flows = zip(group.column(name), delivered, strict=True)
+        delays = [(delay, packets) for delay, packets in of_flows if packets and delay is not None]
+        total = math.fsum(delay * packets for delay, packets in delays)
+        means[name] = total / math.fsum(packets for _, packets in delays) if delays else None
+    return means
+
+
+def _fairness(flows: Rows) -> float | None:
+    """Jain's index of the flows' goodputs; of one flow, or where nothing got through, there is none."""
+    shares = [goodput or 0.0 for goodput in flows.column("goodput_bps")]
+    return jain_index(shares) if len(shares) > 1 and any(shares) else None
+
+
+def _lost(row: Row) -> str:
+    """Packets dropped, of those that were dropped or delivered."""
+    ended = row["packets_dropped"] + row["packets_delivered"]
+    return f"{100 * row['packets_dropped'] / ended:.2f}" if ended else "-"
+
+
+def _queues(queues: Sequence[Row], width: int, most: int) -> list[RenderableType]:
+    shown = queues[:most]
+    wait = _unit(shown, "wait_mean_s")
+    columns = [
+        Column("discipline", [row["discipline"] for row in shown], rank=2, is_text=True),
+        Column("arrived\npackets", [_counted(row, "packets_arrived") for row in shown], rank=4),
+        Column("dropped\npackets", [_counted(row, "packets_dropped") for row in shown]),
+        Column("marked\npackets", [_counted(row, "packets_marked") for row in shown], rank=6),
+        Column("length mean\npackets", [_value(row, "length_mean_packets", _PLAIN) for row in shown], rank=1),
+        Column("length max\npackets", [_counted(row, "length_max_packets") for row in shown], rank=3),
+        Column(f"wait mean\n{wait.unit}", [_value(row, "wait_mean_s", wait) for row in shown]),
+        Column("state", [_memory(row["state_bytes"]) for row in shown], rank=7),
+        Column("dropped because", [drop_reasons(row) for row in shown], rank=5, is_text=True),
+    ]
+    names = [row["name"] for row in shown]
+    return folded("queue", names, columns, width, title="Queues") + _more("queues", len(queues) - len(shown))
+
+
+def _links(links: Sequence[Row], queued: set[str], width: int, most: int) -> list[RenderableType]:
+    """All links if they are few, else those with a queue of their own, else the busiest."""
+    shown = links
+    if len(links) > most:
+        table = Rows.of(links)
+        shown = table.find("name", queued, most) or _busiest(table, most)
+    rate = _unit(shown, "rate_bps")
+    columns = [
+        Column(f"rate\n{rate.unit}", [rate.text(row["rate_bps"]) for row in shown], rank=1),
+        Column("utilization\n%", [_percent(row, "utilization") for row in shown]),
+        Column("packets", [_counted(row, "packets") for row in shown], rank=2),
+        Column("bytes", [_counted(row, "bytes") for row in shown], rank=3),
+    ]
+    names = [row["name"] for row in shown]
+    return folded("link", names, columns, width, title="Links") + _more("links", len(links) - len(shown))
+
+
+def _busiest(links: Rows, most: int) -> list[Row]:
+    utilization = links.column("utilization")
+    places = heapq.nsmallest(most, range(len(links)), key=lambda place: -utilization[place])
+    return [links[place] for place in places]
+
+
+def _ports(ports: Sequence[Row], width: int, most: int) -> list[RenderableType]:
+    """Return the ports and adapters of an Ethernet, those that were stopped longest first if they are many."""
+    shown = ports if len(ports) <= most else sorted(ports, key=lambda row: -row["paused_s"])[:most]
+    paused = _unit(shown, "paused_s")
+    columns = [
+        Column(f"paused\n{paused.unit}", [_value(row, "paused_s", paused) for row in shown]),
+        Column("PAUSE\nsent", [_counted(row, "pause_frames_sent") for row in shown], rank=2),
+        Column("control\nsent", [_counted(row, "control_frames_sent") for row in shown], rank=3),
+        Column("memory max\nbytes", [_counted(row, "memory_max_bytes") for row in shown], rank=4),
+        Column("frames\nlost", [_counted(row, "frames_lost") for row in shown]),
+        Column(
+            "dropped at\nthe source",
+            [_counted(row, "source_drops") if "source_drops" in row else "" for row in shown],
+            rank=1,
+        ),
+    ]
+    names = [row["name"] for row in shown]
+    return folded("port", names, columns, width, title="Ports") + _more("ports", len(ports) - len(shown))
+
+
+def _warnings(document: Document) -> list[RenderableType]:
+    """Return the warnings of the run, and those about faults of an Ethernet."""
+    warnings: list[RenderableType] = [
+        f"[yellow]warning:[/yellow] {escape(warning['text'])}\n[dim]hint: {escape(warning['remedy'])}[/dim]"
+        for warning in document["warnings"]
+    ]
+    ports = [*document["queues"], *document["adapters"]] if document["adapters"] else []
+    lossy = [row for row in ports if row["frames_lost"] and row["pause_frames_sent"]]
+    if lossy:
+        lost, worst = sum(row["frames_lost"] for row in lossy), max(lossy, key=lambda row: row["frames_lost"])
+        text = f"{lost:,} frames were lost in spite of PAUSE, most of them at {worst['name']}"
+        remedy = "leave more memory above the high watermark"
+        warnings.append(f"[yellow]warning:[/yellow] {escape(text)}\n[dim]hint: {remedy}[/dim]")
+    if deadlock := document["deadlock"]:
+        ring = " waits for ".join([*deadlock["links"], deadlock["links"][0]])
+        text = f"deadlock since {deadlock['since_s']:.6g} s: {ring}"
+        remedy = "no set of routes may let buffers wait for each other in a ring"
+        warnings.append(f"[yellow]warning:[/yellow] {escape(text)}\n[dim]hint: {remedy}[/dim]")
+    return warnings
+
+
+def _more(what: str, rows: int) -> list[RenderableType]:
+    return [f"[dim]and {rows:,} more {what}, which --all shows[/]", ""] if rows > 0 else []
+
+
+def _value(row: Row, quantity: str, unit: Scale) -> str:
+    """Return a value, and of a mean over seeds half its interval."""
+    text, interval = unit.text(row[quantity]), row.get(quantity + CI)
+    return text if interval is None else f"{text} ±{unit.text(interval, 2)}"
+
+
+def _percent(row: Row, quantity: str) -> str:
+    interval = row.get(quantity + CI)
+    text = f"{100 * row[quantity]:.2f}"
+    return text if interval is None else f"{text} ±{100 * interval:.2f}"
+
+
+def _share(row: Row, quantity: str) -> str:
+    value, interval = row[quantity], row.get(quantity + CI)
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if interval is None else f"{value:.3f} ±{interval:.3f}"
+
+
+def _counted(row: Row, quantity: str) -> str:
+    text, interval = _count(row[quantity]), row.get(quantity + CI)
+    return text if interval is None else f"{text} ±{interval:,.1f}"
+
+
+def _count(count: float | None) -> str:
+    """Return a number of packets or bytes; of a mean, one decimal."""
+    if count is None:
+        return "-"
+    return f"{count:,}" if isinstance(count, int) else f"{count:,.1f}"
+
+
+def drop_reasons(row: Row) -> str:
+    """Why packets were dropped, and how many for each reason."""
+    prefix = "dropped_"
+    counts = {name: count for name, count in row.items() if name.startswith(prefix) and not name.endswith(CI)}
+    dropped = {name.removeprefix(prefix): count for name, count in counts.items() if count}
+    return ", ".join(f"{name.replace('_', ' ')} {_count(count)}" for name, count in dropped.items())
+
+
+def _memory(size: float) -> str:
+    unit = scale("state_bytes", size)
+    return f"{unit.text(size, 3)} {unit.unit}"
+
+
+def _unit(rows: Iterable[Row], quantity: str) -> Scale:
+    return scale(quantity, max((row[quantity] for row in rows if row[quantity] is not None), default=0.0))

@@ -1,0 +1,105 @@
+"""Time series of runs and replays, and the file that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from forebay.display.names import listed
+from forebay.errors import InputError
+from forebay.storage.document import values_of
+from forebay.storage.stored import check_columns, check_kinds, read_frame
+
+SeriesKind = Literal["queue", "flow", "link", "queue_flow"]
+SERIES_FILE = "series.parquet"
+
+_SERIES_KINDS = {"kind": "text", "name": "text", "quantity": "text", "start_s": "number", "interval_s": "number"}
+
+
+@dataclass(frozen=True)
+class Series:
+    """One quantity of one component, sampled at equal intervals.
+
+    Example:
+        >>> short = {"duration": "2 s", "warmup": "1 s", "probes.interval": "100 ms"}
+        >>> result = fb.run("examples/first.toml", overrides=short)
+        >>> (series,) = result.find_series("queue", "bottleneck", "length_packets")
+        >>> series.interval_s, series.values.shape
+        (0.1, (20,))
+
+    """
+
+    kind: SeriesKind
+    """The kind of component: `"queue"`, `"flow"`, `"link"`, or `"queue_flow"` for a flow at a queue."""
+    name: str
+    """The component: `bottleneck`, `tcp-0`; for a flow at a queue, `bottleneck/tcp-0`."""
+    quantity: str
+    """The quantity sampled, with its unit last: `length_packets`."""
+    start_s: float
+    """Time of the first value, in seconds from the start of the run."""
+    interval_s: float
+    """Seconds between two values."""
+    values: NDArray[np.float64] = field(repr=False)
+    """The values, an array of one dimension; NaN where there is none."""
+
+    @property
+    def time_s(self) -> NDArray[np.float64]:
+        """Time of each value in seconds, an array as long as `values`."""
+        return self.start_s + self.interval_s * np.arange(len(self.values), dtype=np.float64)
+
+    def to_dict(self, *, values: bool = True) -> dict[str, Any]:
+        """Return the series as plain values.
+
+        Args:
+            values: Whether to include the values; otherwise only what describes them.
+
+        """
+        head = {key: getattr(self, key) for key in ("kind", "name", "quantity", "start_s", "interval_s")}
+        return {**head, "values": values_of(self.values)} if values else head
+
+
+def read_series(path: Path, entries: Iterable[dict[str, Any]]) -> tuple[Series, ...]:
+    """Return the series of that file; `entries` are their heads."""
+    entries = list(entries)
+    if not entries:
+        return ()
+    for entry in entries:
+        check_kinds(entry, _SERIES_KINDS, "series")
+    frame = read_frame(path)
+    check_columns(frame, ("kind", "name", "quantity"), path.name)
+    values = {
+        key: part.get_column("value").to_numpy()
+        for key, part in frame.partition_by("kind", "name", "quantity", as_dict=True, maintain_order=True).items()
+    }
+    return tuple(
+        Series(**entry, values=values.get((entry["kind"], entry["name"], entry["quantity"]), np.empty(0)))
+        for entry in entries
+    )
+
+
+def narrowed(series: list[Series], name: str | None, quantity: str | None, what: str) -> list[Series]:
+    """Those of that name and quantity. Raises InputError, which speaks of `what`, if there is none."""
+    for key, wanted in (("name", name), ("quantity", quantity)):
+        known = dict.fromkeys(getattr(entry, key) for entry in series)
+        if wanted is not None and wanted not in known:
+            message = f"there is no {what} of {key} {wanted!r}\nhint: it is one of {listed(known, wanted)}"
+            raise InputError(message)
+        series = [entry for entry in series if wanted in (None, getattr(entry, key))]
+    return series
+
+
+def long_frame(series: Iterable[Series]) -> pl.DataFrame:
+    """One frame of them all: `time_s`, `name`, `quantity`, `value`."""
+    frames = [
+        pl.DataFrame({"time_s": entry.time_s, "value": entry.values}).select(
+            "time_s", pl.lit(entry.name).alias("name"), pl.lit(entry.quantity).alias("quantity"), "value"
+        )
+        for entry in series
+    ]
+    return pl.concat(frames)
