@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from .lazy import lazily
 
 if TYPE_CHECKING:
-    from . import gym, plot, portable, types
+    from . import gym, portable, types
+    from . import plot as plot  # noqa: PLC0414 - not in `__all__`: it is reached by `Result.plot`
     from ._core import __version__
     from .buffer_sizing.result import BufferSize
     from .buffer_sizing.run import size_buffer
@@ -116,7 +117,6 @@ __all__ = [
     "list_experiments",
     "load",
     "max_min_rates",
-    "plot",
     "portable",
     "proportional_rates",
     "replay",

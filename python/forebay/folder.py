@@ -14,12 +14,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from .errors import InputError
-
-if TYPE_CHECKING:
-    from .result import Result
 
 try:
     import fcntl
@@ -77,10 +74,14 @@ def check_utf8(path: str | PathLike[str], what: str) -> None:
         raise InputError(message) from None
 
 
+class _Result(Protocol):
+    def to_rows(self) -> dict[str, Any]: ...
+
+
 class NotWrittenError(InputError):
     """A folder that cannot be written, because the disk is full for example."""
 
-    result: Result | None = None
+    result: _Result | None = None
     """The results that could not be kept there, if the run had ended."""
 
 

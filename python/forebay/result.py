@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -18,7 +18,7 @@ from .errors import InputError
 from .folder import RESULT_FILE, staged
 from .runs.delays import DELAYS_FILE, read_delays, share
 from .runs.series import SERIES_FILE, Series, SeriesKind, long_frame, narrowed, read_series
-from .storage.document import TABLES, Document, json_parts, json_text, rows_document
+from .storage.document import TABLES, Document, Rows, json_parts, json_text
 from .storage.frames import frame_of
 from .storage.stored import (
     UNREADABLE,
@@ -242,7 +242,7 @@ class Result:
         return forebay.plot.Plots(self)
 
     def _repr_html_(self) -> str:
-        document = rows_document(self, series=False)
+        document = self.to_rows(series=False)
         return display.notebook.html(lambda width: display.summary.result_tables(document, width))
 
     def to_dict(self, *, series: bool = True) -> Document:
@@ -252,7 +252,19 @@ class Result:
             series: Whether to include the values of the time series.
 
         """
-        return rows_document(self, series=series) | {table: getattr(self, table).to_dicts() for table in TABLES}
+        return self.to_rows(series=series) | {table: getattr(self, table).to_dicts() for table in TABLES}
+
+    def to_rows(self, *, series: bool = True) -> Document:
+        """Return the same as `to_dict`, with tables of `Rows`."""
+        return {
+            **{key: getattr(self, key) for key in ("scenario", "seed", "duration_s", "warmup_s")},
+            **{table: Rows(getattr(self, table).to_dict()) for table in TABLES},
+            "deadlock": None if self.deadlock is None else asdict(self.deadlock),
+            "warnings": [asdict(warning) for warning in self.warnings],
+            "series": [entry.to_dict(values=series) for entry in self.all_series],
+            "engine": asdict(self.engine),
+            "digest": self.digest,
+        }
 
     def to_json(self, *, series: bool = True) -> str:
         """Return the whole result as one JSON document, as `forebay run --json` prints it.
@@ -261,7 +273,7 @@ class Result:
             series: Whether to include the values of the time series.
 
         """
-        return json_text(rows_document(self, series=series))
+        return json_text(self.to_rows(series=series))
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write tables and series as Parquet, and all but the values of the series as `result.json`.
@@ -291,7 +303,7 @@ class Result:
             frames = [self.series(kind).select(pl.lit(kind).alias("kind"), pl.all()) for kind in kinds]
             write_frame(pl.concat(frames), folder / SERIES_FILE)
         with (folder / RESULT_FILE).open("w", encoding="utf-8") as file:
-            file.writelines(json_parts(rows_document(self, series=False)))
+            file.writelines(json_parts(self.to_rows(series=False)))
             file.write("\n")
 
     @classmethod

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from forebay.experiment.plan import BASE, Coordinates
+from forebay.experiment.coordinates import BASE, Coordinates
 from forebay.experiment.schema import Experiment
 from forebay.runs.outcome import Outcome, Series
 

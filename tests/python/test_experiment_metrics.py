@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from experiment_samples import every_outcome, outcome, sample
-from forebay.experiment import ExperimentError
-from forebay.experiment.errors import MetricError, NotRunError
+from forebay.experiment.coordinates import BASE, Coordinates
+from forebay.experiment.errors import ExperimentError, MetricError, NotRunError
 from forebay.experiment.judge import places
 from forebay.experiment.metrics import KINDS, Metric, MetricRef, OutcomeMetric, Value
 from forebay.experiment.metrics.dbl_collision import collision_probability
@@ -25,7 +25,6 @@ from forebay.experiment.metrics.sfb_crossing import single_level_from
 from forebay.experiment.metrics.sfb_misclassification import misclassification_probability
 from forebay.experiment.metrics.sfb_misclassification_measured import misclassified_share
 from forebay.experiment.metrics.trials import standard_error
-from forebay.experiment.plan import BASE, Coordinates
 from forebay.experiment.runs import Runs
 from forebay.experiment.schema import Check
 from forebay.runs.outcome import Outcome, Series

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from experiment_samples import FILE, outcome
-from forebay.experiment import ExperimentError
+from forebay.experiment.coordinates import BASE, Coordinates
+from forebay.experiment.errors import ExperimentError
 from forebay.experiment.figures import draw_figure
 from forebay.experiment.metrics import MetricRef
-from forebay.experiment.plan import BASE, Coordinates
 from forebay.experiment.runs import Runs
 from forebay.experiment.schema import Experiment
 from forebay.runs.outcome import Outcome, Series

@@ -16,8 +16,9 @@ import pytest
 import tomli_w
 
 from experiment_samples import FILE, every_outcome, outcome, sample
+from forebay.cli.session import reproduce
 from forebay.errors import DamagedFileWarning
-from forebay.experiment import ExperimentError, reproduce
+from forebay.experiment.errors import ExperimentError
 from forebay.experiment.figures import draw_figure
 from forebay.experiment.judge import judge, judge_all
 from forebay.experiment.refusal import refused_at_evaluation

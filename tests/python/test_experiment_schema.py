@@ -13,8 +13,14 @@ import pytest
 import tomli_w
 
 from experiment_samples import FILE, SCENARIO, sample
-from forebay.experiment import ExperimentError, list_experiments, load_experiment
-from forebay.experiment.load import experiment_files, experiment_folder, select_experiments
+from forebay.experiment.errors import ExperimentError
+from forebay.experiment.load import (
+    experiment_files,
+    experiment_folder,
+    list_experiments,
+    load_experiment,
+    select_experiments,
+)
 from forebay.experiment.plan import make_plan, put, scenario_text
 from forebay.experiment.schema import Band
 from forebay.runs.simulate import check

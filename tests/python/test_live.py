@@ -23,8 +23,8 @@ import pytest
 from rich.console import Console
 
 import forebay as fb
-from forebay.cli import live as command
-from forebay.live.top import BUCKETS_S, frame_of
+from forebay.cli.live import command
+from forebay.cli.live.top import BUCKETS_S, frame_of
 
 ROOT = Path(__file__).parents[2]
 LONG_FLOW = "TCP [2001:db8:1:2:3:4:5:6]:47874 > [2001:db8:ffff:2:3:4:5:6]:5203"

@@ -82,7 +82,7 @@ def test_python_refuses_such_names_too(tmp_path: Path) -> None:
 LIMITED = """
 import resource, runpy, sys
 from pathlib import Path
-import numpy, polars, rich.progress, scipy.special, forebay.cli
+import numpy, polars, rich.progress, scipy.special, forebay.cli.app
 
 # Some libraries hang or abort if they lack memory while they are loaded.
 polars.DataFrame({"a": [1]}).write_parquet("first.parquet")

@@ -386,7 +386,7 @@ def test_bad_input_is_one_message_and_status_2(
 
 
 def test_nothing_of_it_is_loaded_before_it_is_asked_for() -> None:
-    program = "import sys, forebay.cli, forebay; forebay.run; assert not {'bokeh', 'jinja2'} & set(sys.modules)"
+    program = "import sys, forebay.cli.app, forebay; forebay.run; assert not {'bokeh', 'jinja2'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
 
 

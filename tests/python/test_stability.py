@@ -27,7 +27,7 @@ from forebay.fluid_model import (
     operating_points,
 )
 from forebay.fluid_model.hot_port import hot_port
-from forebay.fluid_model.result import means
+from forebay.fluid_model.intervals import means
 
 # The E2CM proposal's baseline: four culprits of 5 Gb/s meet at a port, a victim passes by.
 SCENARIO = """

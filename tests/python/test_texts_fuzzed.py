@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import forebay as fb
 from experiment_samples import FILE
 from forebay.comparison.contenders import contenders_of, disciplines, find_place, fitting
-from forebay.experiment import ExperimentError
+from forebay.experiment.errors import ExperimentError
 from forebay.experiment.load import load_experiment
 from forebay.experiment.plan import make_plan
 from forebay.experiment.schema import Experiment

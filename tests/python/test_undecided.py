@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiment_samples import FILE, every_outcome, outcome, sample
-from forebay.experiment import reproduce
+from forebay.cli.session import reproduce
 from forebay.experiment.judge import ClaimResult, Finding, judge_all
 from forebay.experiment.runs import Runs
 from forebay.experiment.schema import Band

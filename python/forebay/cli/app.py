@@ -50,11 +50,16 @@ def _options(
     """Take the options before the name of a command."""
 
 
-for _command in (run, reproduce, compare, sweep):
-    app.command()(_command)
+app.command()(run)
+app.command()(reproduce)
+app.command()(compare)
+app.command()(sweep)
 app.command("size-buffer")(size_buffer)
 app.command()(stability)
 app.command()(tc)
 app.command("list")(list_)
-for _command in (explain, schema, plot, report, replay):
-    app.command()(_command)
+app.command()(explain)
+app.command()(schema)
+app.command()(plot)
+app.command()(report)
+app.command()(replay)

@@ -14,7 +14,7 @@ from forebay.runs.seeds import MOST_SEEDS
 from forebay.runs.single import run as run_scenario
 from forebay.runs.single import run_core
 from forebay.scenario import Scenario
-from forebay.storage.document import Document, document_of, json_parts, json_text, rows_document
+from forebay.storage.document import Document, document_of, json_parts, json_text
 
 from . import interrupt, terminal
 from .options import AllowPython, AsJson, EveryRow, Jobs, Overrides, Seed, folder_of, pairs, where_of
@@ -68,12 +68,12 @@ def run(  # noqa: PLR0913, PLR0917 - typer makes an option of each
         else:
             try:
                 ran = run_scenario(checked, seed=seed, threads=threads, out=folder, progress=bar.mover)
-                document = rows_document(ran)
+                document = ran.to_rows()
                 interrupt.tells(lambda: f"stopped after the end of the run; its results are in {folder}")
             except NotWrittenError as error:
                 if error.result is None:
                     raise
-                document, unsaved = rows_document(error.result), error
+                document, unsaved = error.result.to_rows(), error
     if as_json:
         terminal.write_parts(json_parts(document))
     else:

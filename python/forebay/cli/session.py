@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay.errors import DisciplineError, InputError, ScenarioError
+from forebay.experiment.coordinates import Coordinates
 from forebay.experiment.errors import ExperimentError
 from forebay.experiment.judge import ClaimResult, judge_all
 from forebay.experiment.load import load_experiment, select_experiments
-from forebay.experiment.plan import Cell, Coordinates, Plan, make_plan
+from forebay.experiment.plan import Cell, Plan, make_plan
 from forebay.experiment.python_code import checked
 from forebay.experiment.refusal import refused_at_evaluation
 from forebay.experiment.report import (

@@ -16,7 +16,7 @@ from forebay.display.measured import Column, link_section, size_text
 from .table import columns_of, measured_text
 
 if TYPE_CHECKING:
-    from .result import Comparison
+    from .numbers import Numbers
 
 _LOOKS = tuple(zip(COLOURS, "oDs^vPX", strict=True))
 # Values that lie further apart are drawn on a logarithmic axis.
@@ -35,7 +35,7 @@ _PANELS = {
 """The panels, and their relative widths."""
 
 
-def draw(comparison: Comparison) -> Figure:
+def draw(comparison: Numbers) -> Figure:
     """Goodput, fairness, loss, delay, the link, state and CPU time side by side."""
     columns = columns_of(comparison, every=True)
     by_section = {section: [it for it in columns if it.section == section] for section in _sections(columns)}
@@ -120,7 +120,7 @@ def _dots(axes: Axes, columns: list[Column], what: str) -> None:
     axes.set_xlabel(f"{columns[0].unit} {what}")
 
 
-def _even_share(axes: Axes, comparison: Comparison, column: Column) -> None:
+def _even_share(axes: Axes, comparison: Numbers, column: Column) -> None:
     """Draw the link's rate divided by the number of flows."""
     flows = sum(int(comparison.of_group(name).get_column("flows")[0]) for name in comparison.group_names)
     divisor = {"k": 1e3, "M": 1e6, "G": 1e9}.get(column.unit[:1], 1.0)

@@ -18,13 +18,13 @@ from .fit import notes_on
 if TYPE_CHECKING:
     import polars as pl
 
-    from .result import Comparison
+    from .numbers import Numbers
 
 # Tables below each other for which columns of single groups are still shown on a terminal.
 _MOST_TABLES = 4
 
 
-def columns_of(comparison: Comparison, *, every: bool) -> list[Column]:
+def columns_of(comparison: Numbers, *, every: bool) -> list[Column]:
     """Return the columns; with `every`, also how fairly the flows of each group share: for where there is room."""
     table = comparison.table
     groups = {name: comparison.of_group(name) for name in comparison.group_names}
@@ -58,7 +58,7 @@ def columns_of(comparison: Comparison, *, every: bool) -> list[Column]:
     return columns
 
 
-def delay_columns(comparison: Comparison) -> list[Column]:
+def delay_columns(comparison: Numbers) -> list[Column]:
     """Return mean delay and jitter of each group that has it: for where there is much room."""
     columns = []
     for section, metric in (("Mean delay", "delay_mean_s"), ("Jitter", "jitter_s")):
@@ -82,7 +82,7 @@ def _named(group: str, flows: int) -> str:
     return f"{group} x{flows}" if flows > 1 else group
 
 
-def terminal_tables(comparison: Comparison, width: int) -> list[RenderableType]:
+def terminal_tables(comparison: Numbers, width: int) -> list[RenderableType]:
     """Return a line about the whole and as many tables below each other as the width asks for."""
     names = comparison.table.get_column("queue").to_list()
     essential = {(column.section, column.heading) for column in columns_of(comparison, every=False)}
@@ -101,11 +101,11 @@ def terminal_tables(comparison: Comparison, width: int) -> list[RenderableType]:
     return tables
 
 
-def _head(comparison: Comparison) -> str:
+def _head(comparison: Numbers) -> str:
     return f"[bold]{escape(comparison.scenario)}[/bold]   {measured_text(comparison)}"
 
 
-def measured_text(comparison: Comparison) -> str:
+def measured_text(comparison: Numbers) -> str:
     """How long and how often was measured: "2 s to 10 s, 3 seeds"."""
     seeds = sorted(set(comparison.table.get_column("seeds").to_list()))
     count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
@@ -115,7 +115,7 @@ def measured_text(comparison: Comparison) -> str:
     return f"{link}   {measured}   {count} seed{'' if seeds == [1] else 's'}"
 
 
-def _notes(comparison: Comparison) -> list[str]:
+def _notes(comparison: Numbers) -> list[str]:
     notes = []
     if max(comparison.table.get_column("seeds").to_list()) > 1:
         notes.append("Means over seeds ± half the 95 % confidence interval.")
@@ -123,7 +123,7 @@ def _notes(comparison: Comparison) -> list[str]:
     return [*notes, *notes_on(comparison.fitted)]
 
 
-def markdown(comparison: Comparison) -> str:
+def markdown(comparison: Numbers) -> str:
     """Return the table as Markdown, every column a terminal shows."""
     columns = columns_of(comparison, every=False)
     names = comparison.table.get_column("queue").to_list()

@@ -78,11 +78,13 @@ def _check_not_ours(law: type[CompiledLaw], name: str, field: str) -> None:
 
 
 def _compile(method: Any, name: str, arguments: tuple[str, ...], fields: list[tuple[str, bool]]) -> Any:
-    types = numba.types
+    # Much of it has no types.
+    untyped: Any = numba
+    types = untyped.types
     record = numba.from_dtype(np.dtype([(field, "f8" if is_float else "i8") for field, is_float in fields]))
     signature = types.int64(types.CPointer(record), *[types.int64] * len(_INTEGERS))
     decides = name.endswith(".admit")
-    names = {"law": numba.njit(method), "carray": numba.carray, "int64": types.int64, "FAILED": np.int64(_FAILED)}
+    names = {"law": numba.njit(method), "carray": untyped.carray, "int64": types.int64, "FAILED": np.int64(_FAILED)}
     call = f"law({', '.join(('carray(state, 1)[0]', *arguments))})"
     source = (
         f"def entry(state, {', '.join(_INTEGERS)}):\n"

@@ -13,8 +13,8 @@ from cycler import cycler
 from forebay.display.figure import Figure as Canvas
 from forebay.fair_rates.ethernet import EthernetLoad
 
+from .coordinates import Coordinates
 from .errors import ExperimentError, NotRunError
-from .plan import Coordinates, scenario_at
 from .tables import Row, table_rows
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _draw_fair_share(axes: Axes, runs: Runs, figure: Figure, line: FairShareLine
     """Draw a level that moves when flows begin or end, or a rate of service changes."""
     base = runs.base()
     at = Coordinates(base.setting, line.variant or base.variant, base.x if line.x is None else line.x)
-    load = EthernetLoad.from_toml(scenario_at(runs.experiment, at, quick=runs.quick))
+    load = EthernetLoad.from_toml(runs.scenario_at(at))
     names = [source.name for source in load.sources]
     if line.flow not in names:
         message = f"{runs.experiment.id}: figure `{figure.file}`: there is no flow {line.flow}"

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from .coordinates import BASE, Coordinates
 from .errors import NotRunError
-from .plan import BASE, Coordinates
 
 if TYPE_CHECKING:
     from forebay.runs.statistics import Estimate

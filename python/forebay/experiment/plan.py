@@ -10,29 +10,13 @@ import tomli_w
 
 from forebay.runs.job import Job
 
+from .coordinates import BASE, Coordinates
 from .errors import ExperimentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .schema import Experiment, Point, Sensitivity, Settings, Variant
-
-BASE = ""
-"""The name of the setting that is judged; the others are those of `[[sensitivity]]`."""
-
-
-@dataclass(frozen=True)
-class Coordinates:
-    """Which runs: those of all seeds at one setting, variant and value of the axis."""
-
-    setting: str
-    variant: str
-    x: float | None
-
-    def label(self) -> str:
-        """Return a name for messages and files."""
-        parts = [self.setting, self.variant, "" if self.x is None else f"{self.x:g}"]
-        return ", ".join(part for part in parts if part)
 
 
 class Cell(NamedTuple):

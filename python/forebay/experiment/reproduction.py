@@ -22,11 +22,12 @@ from forebay.runs.store import Store
 from forebay.runs.workers import Where
 from forebay.storage.document import Document, json_text
 
+from .coordinates import Coordinates
 from .errors import ExperimentError
 from .judge import ClaimResult, judge_all
 from .load import list_experiments as list_all
 from .load import load_experiment, select_experiments
-from .plan import Coordinates, Plan, make_plan
+from .plan import Plan, make_plan
 from .python_code import checked
 from .refusal import refused_at_evaluation
 from .report import count_line, experiment_json, write_experiment, write_scenarios, write_summary

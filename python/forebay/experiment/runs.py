@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .coordinates import BASE, Coordinates
 from .errors import ExperimentError, MetricError, NoSuchRunError, NotRunError
-from .plan import BASE, Coordinates
+from .plan import scenario_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +27,11 @@ class Runs:
     experiment: Experiment
     quick: bool
     outcomes: Mapping[Coordinates, list[Outcome]]
+
+    @property
+    def name(self) -> str:
+        """Name of the experiment."""
+        return self.experiment.id
 
     def base(self) -> Coordinates:
         """Return the first variant at the first value of the axis."""
@@ -64,6 +70,10 @@ class Runs:
             message = f"{self.experiment.id}: there is no run at ({at.label()})"
             axis = [point.x if point else None for point in self.experiment.points(quick=False)]
             raise (NotRunError if at.x in axis else NoSuchRunError)(message) from None
+
+    def scenario_at(self, at: Coordinates) -> str:
+        """Return the scenario of the runs at `at` as TOML."""
+        return scenario_at(self.experiment, at, quick=self.quick)
 
     def number(self, ref: NumberRef, at: Coordinates) -> float:
         """Return a number that is given, or that of a name: the axis's value, or one of the variant's."""

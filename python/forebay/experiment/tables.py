@@ -11,8 +11,8 @@ from rich.text import Text
 from forebay.display import folding
 from forebay.runs.statistics import Estimate
 
+from .coordinates import BASE, Coordinates
 from .errors import NotRunError
-from .plan import BASE, Coordinates
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

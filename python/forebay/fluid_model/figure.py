@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from forebay.display.figure import COLOURS, Figure, line_styles, new_figure, style
 from forebay.display.quantity import scale
 
-from .result import means
+from .intervals import means
 
 if TYPE_CHECKING:
     from .result import Stability

@@ -16,6 +16,7 @@ from forebay.folder import staged_beside_runs
 from forebay.storage.document import Document, json_text
 from forebay.storage.frames import write_csv
 
+from .intervals import means
 from .linear import OperatingPoint
 from .model import FluidModel, Trajectory
 
@@ -199,12 +200,3 @@ class Stability:
             write_csv(self.table, staging / f"{STEM}.csv")
             (staging / f"{STEM}.json").write_text(self.to_json() + "\n", encoding="utf-8")
             display.figure.save_figure(self.plot(), staging, STEM)
-
-
-def means(time_s: NDArray[np.float64], values: NDArray[np.float64], ends_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the means of a course over the intervals that end at these times, the first as long as the second."""
-    steps = np.diff(time_s)
-    integral = np.concatenate(([0.0], np.cumsum(0.5 * (values[1:] + values[:-1]) * steps)))
-    first = ends_s[0] - (ends_s[1] - ends_s[0] if len(ends_s) > 1 else ends_s[0])
-    edges = np.concatenate(([first], ends_s))
-    return np.diff(np.interp(edges, time_s, integral)) / np.diff(edges)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -11,9 +12,11 @@ import polars as pl
 from forebay.display.figure import is_wide
 from forebay.sweeps.axes import number_of
 from forebay.sweeps.labels import value_label
-from forebay.sweeps.result import Sweep
 
 from .parts import Values
+
+if TYPE_CHECKING:
+    from forebay.sweeps.result import Sweep
 
 _EQUAL_RATIOS = 1.05
 """Ratios that differ by less than this factor count as equal: `--vary` rounds some values to whole numbers."""

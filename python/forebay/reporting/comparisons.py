@@ -6,11 +6,11 @@ import shlex
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forebay.comparison.contenders import word_of
-from forebay.comparison.result import Comparison
 from forebay.comparison.table import columns_of, delay_columns, measured_text
 from forebay.display.figure import is_wide
 from forebay.display.measured import Column, link_section
@@ -21,6 +21,9 @@ from .differences import of_comparison
 from .parts import Cell, Charts, Head, Mark, Part, Rows, Section, Table, Terms, Text, Values
 from .repeat import options_of
 from .tables import NONE, name_cell
+
+if TYPE_CHECKING:
+    from forebay.comparison.numbers import Numbers
 
 _MEANINGS = {
     "Goodput of a flow": "TCP: payload delivered in order to the application, per second. UDP, cells and frames: whole "
@@ -40,7 +43,7 @@ _MEANINGS = {
 }
 
 
-def comparison_section(comparison: Comparison, folder: Path | None = None) -> Section:
+def comparison_section(comparison: Numbers, folder: Path | None = None) -> Section:
     """Charts, the table, what its words mean, the queues as they were run, and the scenario.
 
     `folder` is where the comparison is saved.
@@ -68,7 +71,7 @@ def comparison_section(comparison: Comparison, folder: Path | None = None) -> Se
     )
 
 
-def _repeat(comparison: Comparison, folder: Path | None) -> str:
+def _repeat(comparison: Numbers, folder: Path | None) -> str:
     """Return a command that makes the same table: the queues with all their parameters, whatever options set them."""
     queues = [_queue_word(label, text) for label, text in comparison.parameters.items()]
     words = [word for word in queues if word is not None]
@@ -96,7 +99,7 @@ def _queue_word(label: str, text: str) -> str | None:
     return word_of("" if more else label, str(name), texts)
 
 
-def _charts(comparison: Comparison, columns: Sequence[Column]) -> list[Rows]:
+def _charts(comparison: Numbers, columns: Sequence[Column]) -> list[Rows]:
     names = comparison.table.get_column("queue").to_list()
     of: dict[str, list[Column]] = {}
     for column in columns:
@@ -167,7 +170,7 @@ def _spans(names: Sequence[str], columns: Sequence[Column]) -> Rows:
     return Rows("Delay: median to 99th percentile", f"One-way delay ({unit})", names, marks, "spans", x_log=wide)
 
 
-def _even_share(comparison: Comparison, columns: Sequence[Column]) -> tuple[str, float]:
+def _even_share(comparison: Numbers, columns: Sequence[Column]) -> tuple[str, float]:
     """Return the link's rate divided by the number of flows."""
     flows = sum(int(comparison.of_group(name).get_column("flows")[0]) for name in comparison.group_names)
     divisor = {"k": 1e3, "M": 1e6, "G": 1e9}.get(columns[0].unit[:1], 1.0)
@@ -184,7 +187,7 @@ def _numbers(values: Sequence[float | None]) -> Values:
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
-def _table(comparison: Comparison, columns: Sequence[Column]) -> Table:
+def _table(comparison: Numbers, columns: Sequence[Column]) -> Table:
     heads = [Head("Queue", is_text=True), *(Head(it.heading, it.unit, it.section) for it in columns)]
     names = comparison.table.select("queue", "discipline").rows()
     rows = [

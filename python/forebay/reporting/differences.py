@@ -6,16 +6,19 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from forebay.comparison.result import Comparison
 from forebay.display.quantity import CI, text_with_unit
 from forebay.runs.statistics import Estimate, differ
 from forebay.sweeps.labels import metric_title, value_label
-from forebay.sweeps.result import Sweep
 
 from .axes import Axis, axes_of, is_grid
+
+if TYPE_CHECKING:
+    from forebay.comparison.numbers import Numbers
+    from forebay.sweeps.result import Sweep
 
 _MOST_NAMED = 6
 _ONE_SEED = "There is one run each: no difference can be called significant. More seeds give intervals."
@@ -40,7 +43,7 @@ def _metrics(weakest: str, *, several_queues: bool) -> list[_Metric]:
     ]
 
 
-def of_comparison(comparison: Comparison) -> list[str]:
+def of_comparison(comparison: Numbers) -> list[str]:
     """Return a sentence for each metric: the best queue, and the significantly worse ones."""
     table = comparison.wide()
     if table.height < 2:

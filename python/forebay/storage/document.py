@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any, overload
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from forebay._core import RawResult
-    from forebay.result import Result
 
 Document = dict[str, Any]
 TABLES = ("flows", "queues", "links", "queue_flows", "adapters")
@@ -135,19 +133,6 @@ def document_of(raw: RawResult) -> Document:
         "series": [{**entry, "values": values_of(entry["values"])} for entry in raw.series],
         "engine": dict(raw.engine),
         "digest": raw.digest,
-    }
-
-
-def rows_document(result: Result, *, series: bool = True) -> Document:
-    """Return the document of a result. Its tables are of `Rows`."""
-    return {
-        **{key: getattr(result, key) for key in ("scenario", "seed", "duration_s", "warmup_s")},
-        **{table: Rows(getattr(result, table).to_dict()) for table in TABLES},
-        "deadlock": None if result.deadlock is None else asdict(result.deadlock),
-        "warnings": [asdict(warning) for warning in result.warnings],
-        "series": [entry.to_dict(values=series) for entry in result.all_series],
-        "engine": asdict(result.engine),
-        "digest": result.digest,
     }
 
 

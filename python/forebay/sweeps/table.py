@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import polars as pl
 from rich.console import RenderableType
@@ -15,8 +16,10 @@ from forebay.display.measured import PLAIN, SHARE, Column, column_of, dimmed, li
 from forebay.display.quantity import Scale
 
 from .labels import value_label
-from .paired import PairedDifferences
-from .result import Sweep
+
+if TYPE_CHECKING:
+    from .paired import PairedDifferences
+    from .result import Sweep
 
 # More points than this are in the files, and a reader looks at them there.
 _MOST_POINTS = 60

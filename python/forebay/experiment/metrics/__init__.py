@@ -77,7 +77,7 @@ def _tag(value: Any) -> str:
 
 
 if TYPE_CHECKING:
-    MetricRef = str | Metric
+    from .metric import MetricRef
 else:
     MetricRef = Annotated[
         Union[Annotated[str, Tag("name")], *(Annotated[kind, Tag(name)] for name, kind in KINDS.items())],

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from forebay.experiment.coordinates import Coordinates
+
 from .derived import Curve
-from .metric import Value
+from .metric import MetricRuns, Value
 
 if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
-
-    from . import MetricRef
+    from .metric import MetricRef
 
 
 class AverageMetric(Curve):
@@ -22,7 +21,7 @@ class AverageMetric(Curve):
     kind: Literal["average"]
     of: MetricRef
 
-    def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
+    def evaluate(self, at: Coordinates, runs: MetricRuns) -> list[Value]:
         """One value: the mean over the axis for each seed."""
         _, curves = self.curves(at, runs)
         return [Value(at.variant, np.mean(curves, axis=0))]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+from forebay.experiment.coordinates import Coordinates
 
 from .formula import Formula, NumberRef
-
-if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
+from .metric import MetricRuns
 
 
 class ConstantMetric(Formula):
@@ -22,6 +21,6 @@ class ConstantMetric(Formula):
         """The value is in its unit already."""
         return 1.0
 
-    def compute(self, at: Coordinates, runs: Runs) -> float:
+    def compute(self, at: Coordinates, runs: MetricRuns) -> float:
         """Return the number."""
         return runs.number(self.value, at)

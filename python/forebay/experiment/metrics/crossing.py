@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from forebay.experiment.coordinates import Coordinates
 from forebay.runs.statistics import crossing
 
 from .derived import Curve
 from .formula import NumberRef
-from .metric import Value
+from .metric import MetricRuns, Value
 from .unit import Unit
 
 if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
-
-    from . import MetricRef
+    from .metric import MetricRef
 
 
 class CrossingMetric(Curve):
@@ -36,11 +34,11 @@ class CrossingMetric(Curve):
     unit: Unit = ""
     """The axis's unit, times that of `times`."""
 
-    def unit_in(self, _runs: Runs) -> str:
+    def unit_in(self, _runs: MetricRuns) -> str:
         """Its `unit`."""
         return self.unit
 
-    def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
+    def evaluate(self, at: Coordinates, runs: MetricRuns) -> list[Value]:
         """One value: the place on the axis for each seed."""
         xs, curves = self.curves(at, runs)
         reached = [crossing(xs, curve, self.at_least) for curve in curves.T]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from .formula import Formula, NumberRef
+from forebay.experiment.coordinates import Coordinates
 
-if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
+from .formula import Formula, NumberRef
+from .metric import MetricRuns
 
 
 class DblCollision(Formula):
@@ -21,7 +20,7 @@ class DblCollision(Formula):
     buckets: int = Field(ge=1)
     belligerents: NumberRef
 
-    def compute(self, at: Coordinates, runs: Runs) -> float:
+    def compute(self, at: Coordinates, runs: MetricRuns) -> float:
         """Return the probability."""
         return collision_probability(self.buckets, round(runs.number(self.belligerents, at)))
 

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from forebay import _core
+from forebay.experiment.coordinates import Coordinates
 
 from .dbl_collision import collision_probability
 from .formula import Formula, NumberRef
+from .metric import MetricRuns
 from .trials import Shown, share_of_trials, shown
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
 
     from .trials import FiveTuples
 
@@ -35,7 +34,7 @@ class DblCollisionMeasured(Formula):
     show: Shown = "share"
     """The share itself, or its distance from the formula in standard errors of the formula."""
 
-    def compute(self, at: Coordinates, runs: Runs) -> float:
+    def compute(self, at: Coordinates, runs: MetricRuns) -> float:
         """Return the share of trials in which a flow collides, or its distance from the formula."""
         belligerents = round(runs.number(self.belligerents, at))
         trials = self.quick_trials if runs.quick else self.trials

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+from forebay.experiment.coordinates import Coordinates
 
 from .formula import Formula
-
-if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
+from .metric import MetricRuns
 
 
 class DblCost(Formula):
@@ -43,7 +42,7 @@ class DblCost(Formula):
     exact_match_entry_bits: int = 121
     dbl_state_bits: int = 17
 
-    def compute(self, _at: Coordinates, _runs: Runs) -> float:
+    def compute(self, _at: Coordinates, _runs: MetricRuns) -> float:
         """Return the quantity: bits, flows or a ratio."""
         flows = self.table_entries * self.utilization
         dbl_bits = self.entry_bits / self.utilization

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+from forebay.experiment.coordinates import Coordinates
 
 from .formula import Formula, NumberRef
-
-if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
+from .metric import MetricRuns
 
 
 class DblIdentificationBound(Formula):
@@ -24,7 +23,7 @@ class DblIdentificationBound(Formula):
     mark_probability: float = 0.333
     packet_bytes: float = 1000.0
 
-    def compute(self, at: Coordinates, runs: Runs) -> float:
+    def compute(self, at: Coordinates, runs: MetricRuns) -> float:
         """Return the bound in seconds."""
         return self.bound_s(runs.number(self.input_rate_bps, at), runs.number(self.ratio, at))
 

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from forebay.experiment.coordinates import Coordinates
 from forebay.experiment.errors import NotRunError
 
-from .metric import Parts, Placed
+from .metric import MetricRuns, Parts, Placed
 
 if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
-
-    from . import MetricRef
-    from .metric import Samples
+    from .metric import MetricRef, Samples
 
 
 class Derived(Placed):
@@ -32,11 +29,11 @@ class Derived(Placed):
         """`of`, and the variant that it is placed in."""
         return Parts([self.of], super().parts().variants)
 
-    def unit_in(self, runs: Runs) -> str:
+    def unit_in(self, runs: MetricRuns) -> str:
         """Return the unit of `of`."""
         return runs.unit(self.of)
 
-    def spans_axis(self, runs: Runs) -> bool:
+    def spans_axis(self, runs: MetricRuns) -> bool:
         """Return whether `of` does."""
         return runs.spans_axis(self.of)
 
@@ -53,7 +50,7 @@ class Spanning(Derived):
         parts = super().parts()
         return Parts(parts.metrics, [*parts.variants, *(self.variants or [])])
 
-    def spans_axis(self, runs: Runs) -> bool:
+    def spans_axis(self, runs: MetricRuns) -> bool:
         """Return whether it goes along the axis, or `of` does."""
         return self.variants is None or super().spans_axis(runs)
 
@@ -61,7 +58,7 @@ class Spanning(Derived):
         """Return the variants that it goes along."""
         return self.variants
 
-    def along(self, at: Coordinates, runs: Runs) -> list[tuple[str, Samples]]:
+    def along(self, at: Coordinates, runs: MetricRuns) -> list[tuple[str, Samples]]:
         """Return the samples of `of` at each value of the axis, or in each of the variants, with a label."""
         if self.variants is None:
             xs = [x for x in runs.xs(at.setting, at.variant) if self.xs is None or x in self.xs]
@@ -75,11 +72,11 @@ class Spanning(Derived):
 class Curve(Derived):
     """A metric of the curve that another makes over the whole axis."""
 
-    def spans_axis(self, _runs: Runs) -> bool:
+    def spans_axis(self, _runs: MetricRuns) -> bool:
         """Return True: it always does."""
         return True
 
-    def curves(self, at: Coordinates, runs: Runs) -> tuple[Samples, Samples]:
+    def curves(self, at: Coordinates, runs: MetricRuns) -> tuple[Samples, Samples]:
         """Return the values of the axis, ascending, and the samples of `of`: a row for each, a column for each seed."""
         xs = sorted(runs.xs(at.setting, at.variant))
         if not xs:
@@ -87,6 +84,6 @@ class Curve(Derived):
         return np.array(xs), np.array([runs.evaluate_one(self.of, replace(at, x=x)).samples for x in xs])
 
 
-def not_run_along(at: Coordinates, runs: Runs) -> NotRunError:
+def not_run_along(at: Coordinates, runs: MetricRuns) -> NotRunError:
     """Return the error where the axis has no value that is run."""
-    return NotRunError(f"{runs.experiment.id}: there is no run along ({at.label()})")
+    return NotRunError(f"{runs.name}: there is no run along ({at.label()})")

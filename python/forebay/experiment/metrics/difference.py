@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from forebay.experiment.coordinates import Coordinates
+
 from .derived import Derived
-from .metric import Parts, Value
+from .metric import MetricRuns, Parts, Value
 
 if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
-
-    from . import MetricRef
+    from .metric import MetricRef
 
 
 class DifferenceMetric(Derived):
@@ -28,7 +27,7 @@ class DifferenceMetric(Derived):
         """Both metrics, and the variants named."""
         return super().parts().beside(self.minus, self.minus_variant)
 
-    def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
+    def evaluate(self, at: Coordinates, runs: MetricRuns) -> list[Value]:
         """Return the difference for each seed."""
         of = runs.evaluate_one(self.of, at)
         minus = runs.evaluate_one(self.minus or self.of, replace(at, variant=self.minus_variant or at.variant))

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
+from forebay.experiment.coordinates import Coordinates
 from forebay.experiment.errors import MetricError
-from forebay.experiment.plan import scenario_at
 from forebay.fair_rates.ethernet import EthernetLoad, Fairness
 
-from .metric import Placed, Value
+from .metric import MetricRuns, Placed, Value
 from .names import matching
 from .reduction import reduced
 from .unit import Unit, WithUnit
-
-if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
 
 
 class FairShareMetric(Placed, WithUnit):
@@ -33,9 +29,9 @@ class FairShareMetric(Placed, WithUnit):
     reduce: Literal["mean", "min", "max", "sum"] = "mean"
     unit: Unit = ""
 
-    def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
+    def evaluate(self, at: Coordinates, runs: MetricRuns) -> list[Value]:
         """One value, the same for every seed."""
-        load = EthernetLoad.from_toml(scenario_at(runs.experiment, at, quick=runs.quick))
+        load = EthernetLoad.from_toml(runs.scenario_at(at))
         names = np.array([source.name for source in load.sources])
         rows = np.ones(len(names), dtype=bool)
         if self.name is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar, Protocol, get_args
 
+from forebay.experiment.coordinates import BASE, Coordinates
 from forebay.experiment.strict import Strict
 from forebay.runs.statistics import Estimate, estimate_mean, estimate_ratio
 
@@ -13,10 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
-
-    from . import MetricRef
+    from forebay.runs.outcome import Outcome
 
     Samples = NDArray[np.float64]
     """One value for each seed, or for each point of a series."""
@@ -53,6 +51,39 @@ class Parts:
         )
 
 
+class MetricRuns(Protocol):
+    """The runs of an experiment, as metrics read them."""
+
+    @property
+    def name(self) -> str:
+        """Name of the experiment."""
+
+    @property
+    def quick(self) -> bool:
+        """Whether there are fewer and shorter runs."""
+
+    def xs(self, setting: str = BASE, variant: str | None = None) -> list[float]:
+        """Return the values of the axis that are run at a setting: those of a variant, or of all."""
+
+    def outcomes_at(self, at: Coordinates) -> list[Outcome]:
+        """Return one outcome for each seed. Raises NoSuchRunError or NotRunError if there are none."""
+
+    def scenario_at(self, at: Coordinates) -> str:
+        """Return the scenario of the runs at `at` as TOML."""
+
+    def number(self, ref: float | str, at: Coordinates) -> float:
+        """Return a number that is given, or that of a name. Raises MetricError if there is none."""
+
+    def evaluate_one(self, metric: MetricRef, at: Coordinates) -> Value:
+        """Return the value of a metric that has only one. Raises ExperimentError for any other."""
+
+    def unit(self, metric: MetricRef) -> str:
+        """Return the unit that a metric's values are in."""
+
+    def spans_axis(self, metric: MetricRef) -> bool:
+        """Return whether the metric goes along the axis by itself."""
+
+
 class Metric(Strict):
     """A kind of metric: its keys in a file, and how it is evaluated.
 
@@ -74,18 +105,18 @@ class Metric(Strict):
         return at
 
     @abstractmethod
-    def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
+    def evaluate(self, at: Coordinates, runs: MetricRuns) -> list[Value]:
         """Its value or values at `at`, in its unit. Raises ExperimentError where it has none."""
 
     @abstractmethod
-    def unit_in(self, runs: Runs) -> str:
+    def unit_in(self, runs: MetricRuns) -> str:
         """Return the unit that its values are in."""
 
     def parts(self) -> Parts:
         """Return the metrics and variants that it refers to."""
         return Parts()
 
-    def spans_axis(self, _runs: Runs) -> bool:
+    def spans_axis(self, _runs: MetricRuns) -> bool:
         """Return whether it goes along the axis by itself, so that it has the same value at every x."""
         return False
 
@@ -107,3 +138,7 @@ class Placed(Metric):
     def parts(self) -> Parts:
         """Return the variant that it names."""
         return Parts(variants=[] if self.variant is None else [self.variant])
+
+
+if TYPE_CHECKING:
+    MetricRef = str | Metric

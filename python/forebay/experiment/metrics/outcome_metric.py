@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .metric import Placed, Value
+from forebay.experiment.coordinates import Coordinates
+
+from .metric import MetricRuns, Placed, Value
 
 if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
     from forebay.runs.outcome import Outcome
 
 
@@ -25,6 +25,6 @@ class OutcomeMetric(Placed):
         Raises MetricError where the run has no such row, column or series.
         """
 
-    def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
+    def evaluate(self, at: Coordinates, runs: MetricRuns) -> list[Value]:
         """One value: that of each seed's run."""
         return [Value(at.label(), np.array([self.of_outcome(outcome) for outcome in runs.outcomes_at(at)]))]

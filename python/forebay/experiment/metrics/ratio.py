@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from forebay.experiment.coordinates import Coordinates
+
 from .derived import Derived
-from .metric import Parts, Value
+from .metric import MetricRuns, Parts, Value
 
 if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
-
-    from . import MetricRef
+    from .metric import MetricRef
 
 
 class RatioMetric(Derived):
@@ -27,11 +26,11 @@ class RatioMetric(Derived):
         """Both metrics, and the variants named."""
         return super().parts().beside(self.over, self.over_variant)
 
-    def unit_in(self, _runs: Runs) -> str:
+    def unit_in(self, _runs: MetricRuns) -> str:
         """None: it is a ratio."""
         return ""
 
-    def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
+    def evaluate(self, at: Coordinates, runs: MetricRuns) -> list[Value]:
         """Both for each seed."""
         of = runs.evaluate_one(self.of, at)
         over = runs.evaluate_one(self.over or self.of, replace(at, variant=self.over_variant or at.variant))

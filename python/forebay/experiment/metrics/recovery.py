@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from .metric import Value
+from forebay.experiment.coordinates import Coordinates
+
+from .metric import MetricRuns, Value
 from .outcome_metric import OutcomeMetric
 from .time_series import find_series, window_mean
 
 if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
     from forebay.runs.outcome import Outcome
 
 
@@ -39,7 +39,7 @@ class RecoveryMetric(OutcomeMetric):
     settle_s: float = 0.0
     """The excluded time at the start of each window."""
 
-    def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
+    def evaluate(self, at: Coordinates, runs: MetricRuns) -> list[Value]:
         """Return the ratio of the means over seeds."""
         return [self._ratio(at.label(), runs.outcomes_at(at))]
 
@@ -47,7 +47,7 @@ class RecoveryMetric(OutcomeMetric):
         """Return the ratio in one run; NaN where no flow was let go. Raises MetricError where it has no such series."""
         return self._ratio("", [outcome]).estimate().mean
 
-    def unit_in(self, _runs: Runs) -> str:
+    def unit_in(self, _runs: MetricRuns) -> str:
         """None: it is a ratio."""
         return ""
 

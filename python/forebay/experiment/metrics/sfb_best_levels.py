@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from .formula import Formula, NumberRef
-from .sfb_misclassification import misclassification_probability
+from forebay.experiment.coordinates import Coordinates
 
-if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
+from .formula import Formula, NumberRef
+from .metric import MetricRuns
+from .sfb_misclassification import misclassification_probability
 
 
 class SfbBestLevels(Formula):
@@ -21,7 +20,7 @@ class SfbBestLevels(Formula):
     total_bins: int = Field(ge=1)
     offenders: NumberRef
 
-    def compute(self, at: Coordinates, runs: Runs) -> float:
+    def compute(self, at: Coordinates, runs: MetricRuns) -> float:
         """Return the number of levels."""
         return float(best_levels(self.total_bins, round(runs.number(self.offenders, at))))
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from .formula import Formula
-from .sfb_best_levels import best_levels
+from forebay.experiment.coordinates import Coordinates
 
-if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
+from .formula import Formula
+from .metric import MetricRuns
+from .sfb_best_levels import best_levels
 
 
 class SfbCrossing(Formula):
@@ -20,7 +19,7 @@ class SfbCrossing(Formula):
     kind: Literal["sfb_crossing"]
     total_bins: int = Field(ge=1)
 
-    def compute(self, _at: Coordinates, _runs: Runs) -> float:
+    def compute(self, _at: Coordinates, _runs: MetricRuns) -> float:
         """Return the share of the bins."""
         return single_level_from(self.total_bins) / self.total_bins
 

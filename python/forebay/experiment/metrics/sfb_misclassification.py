@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
+from forebay.experiment.coordinates import Coordinates
+
 from .dbl_collision import collision_probability
 from .formula import Formula, NumberRef
-
-if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
+from .metric import MetricRuns
 
 
 class SfbMisclassification(Formula):
@@ -25,7 +24,7 @@ class SfbMisclassification(Formula):
     offenders: NumberRef
     """M, non-responsive flows."""
 
-    def compute(self, at: Coordinates, runs: Runs) -> float:
+    def compute(self, at: Coordinates, runs: MetricRuns) -> float:
         """Return the probability."""
         return misclassification_probability(self.levels, self.bins, round(runs.number(self.offenders, at)))
 

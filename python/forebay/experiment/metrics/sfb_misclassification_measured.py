@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from forebay import _core
+from forebay.experiment.coordinates import Coordinates
 
 from .formula import Formula, NumberRef
+from .metric import MetricRuns
 from .sfb_misclassification import misclassification_probability
 from .trials import Shown, share_of_trials, shown
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
 
     from .trials import FiveTuples
 
@@ -36,7 +35,7 @@ class SfbMisclassificationMeasured(Formula):
     show: Shown = "share"
     """The share itself, or its distance from the formula in standard errors of the formula."""
 
-    def compute(self, at: Coordinates, runs: Runs) -> float:
+    def compute(self, at: Coordinates, runs: MetricRuns) -> float:
         """Return the share of trials in which a flow is misclassified, or its distance from the formula."""
         offenders = round(runs.number(self.offenders, at))
         trials = self.quick_trials if runs.quick else self.trials

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
+from forebay.experiment.coordinates import Coordinates
+
 from .derived import Spanning, not_run_along
-from .metric import Value
+from .metric import MetricRuns, Value
 
 if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
-
-    from . import MetricRef
+    from .metric import MetricRef
 
 
 class SpreadMetric(Spanning):
@@ -28,11 +27,11 @@ class SpreadMetric(Spanning):
     xs: list[float] | None = Field(None, min_length=2)
     """The values of the axis that are compared, all of which must be run; by default those that are."""
 
-    def unit_in(self, runs: Runs) -> str:
+    def unit_in(self, runs: MetricRuns) -> str:
         """Return the unit of the metric; none of a ratio."""
         return "" if self.show == "ratio" else super().unit_in(runs)
 
-    def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
+    def evaluate(self, at: Coordinates, runs: MetricRuns) -> list[Value]:
         """One value, labelled with the places of the largest and the smallest mean."""
         found = self.along(at, runs)
         if len(found) < len(self.xs or [at]):

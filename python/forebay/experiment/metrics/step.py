@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from forebay.experiment.coordinates import Coordinates
+
 from .derived import Spanning
-from .metric import Value
+from .metric import MetricRuns, Value
 
 if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
-
-    from . import MetricRef
+    from .metric import MetricRef
 
 
 class StepMetric(Spanning):
@@ -27,7 +26,7 @@ class StepMetric(Spanning):
     xs: list[float] | None = Field(None, min_length=2)
     """The values of the axis to go along; by default all."""
 
-    def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
+    def evaluate(self, at: Coordinates, runs: MetricRuns) -> list[Value]:
         """One value for each step."""
         return [
             Value(f"{before} to {after}", after_samples - before_samples)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from .metric import Metric
-
-if TYPE_CHECKING:
-    from forebay.experiment.runs import Runs
+from .metric import Metric, MetricRuns
 
 Unit = Literal[
     "", "Mb/s", "kb/s", "Gb/s", "s", "ms", "us", "%", "KB", "packets", "cells", "flows", "bits", "Mbit", "Mibit"
@@ -34,7 +31,7 @@ class WithUnit(Metric):
         # Each kind declares the key itself: messages list keys in the order in which they are declared.
         unit: Unit
 
-    def unit_in(self, _runs: Runs) -> str:
+    def unit_in(self, _runs: MetricRuns) -> str:
         """Its `unit`."""
         return self.unit
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from .metric import Value
+from forebay.experiment.coordinates import Coordinates
+
+from .metric import MetricRuns, Value
 from .outcome_metric import OutcomeMetric
 from .time_series import Component, find_series, window_mean
 from .unit import Unit, WithUnit
 
 if TYPE_CHECKING:
-    from forebay.experiment.plan import Coordinates
-    from forebay.experiment.runs import Runs
     from forebay.runs.outcome import Outcome
 
     from .metric import Samples
@@ -40,7 +40,7 @@ class WindowsMetric(OutcomeMetric, WithUnit):
     expected_step: float
     """By how much the expected value changes from window to window, in `unit`."""
 
-    def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
+    def evaluate(self, at: Coordinates, runs: MetricRuns) -> list[Value]:
         """One value for each window."""
         differences = np.array([self._differences(outcome) for outcome in runs.outcomes_at(at)])
         return [
