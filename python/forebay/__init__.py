@@ -15,7 +15,7 @@ from .lazy import lazily
 
 if TYPE_CHECKING:
     from . import gym, portable, types
-    from . import plot as plot  # noqa: PLC0414 - not in `__all__`: it is reached by `Result.plot`
+    from . import plot as plot
     from ._core import __version__
     from .buffer_sizing.result import BufferSize
     from .buffer_sizing.run import size_buffer

@@ -218,6 +218,15 @@ class Scenario:
         return f"{flows} flows, {links} links, {text_with_unit('time_s', self.duration_s)}"
 
 
+def scenario_of(
+    given: Scenario | str | PathLike[str], overrides: Mapping[str, object] | None = None, *, allow_python: bool = False
+) -> Scenario:
+    """Return a scenario, or that of a file, with these overrides. Raises ScenarioError and InputError."""
+    if not isinstance(given, Scenario):
+        return Scenario.load(given, overrides, allow_python=allow_python)
+    return given.override(overrides) if overrides else given
+
+
 @dataclass(frozen=True)
 class _Code:
     """The Python code that a scenario may run, of that which it names."""

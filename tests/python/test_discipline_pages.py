@@ -8,7 +8,7 @@ from rich.console import Console
 
 import forebay as fb
 from forebay.cli.catalogue import Kind, entries
-from forebay.cli.manual import list_table
+from forebay.cli.lists import list_table
 from test_docs import ROOT, Block, blocks_of
 
 KINDS = ("disciplines", "schedulers", "schemes", "transports", "topologies")

@@ -74,8 +74,9 @@ def bound(module: str, found: Iterator[ast.AST]) -> dict[str, str]:
     return {name: target for name, target in names.items() if target.partition(".")[0] == "forebay"}
 
 
+@cache
 def is_lazy(package: str) -> bool:
-    return package in PACKAGES and any(isinstance(it, ast.If) and it.orelse for it in tree_of(package).body)
+    return any(isinstance(it, ast.ImportFrom) and origin(package, it) == "forebay.lazy" for it in tree_of(package).body)
 
 
 @cache
@@ -92,7 +93,7 @@ def home(target: str) -> str | None:
         further = f"{place}.{part}".lstrip(".")
         if further in MODULES:
             place = further
-        elif place in PACKAGES and part in lazy_names(place):
+        elif place in PACKAGES and is_lazy(place) and part in lazy_names(place):
             return home(lazy_names(place)[part])
         else:
             break
@@ -183,7 +184,7 @@ def test_imports_are_at_the_top_of_a_file(module: str) -> None:
     assert bool(loads) == (module in LOADERS)
 
 
-@pytest.mark.parametrize("package", sorted(package for package in PACKAGES if lazy_names(package)))
+@pytest.mark.parametrize("package", sorted(filter(is_lazy, PACKAGES)))
 def test_a_package_loads_the_names_that_it_declares(package: str) -> None:
     loaded = import_module(package)
     for name, target in lazy_names(package).items():

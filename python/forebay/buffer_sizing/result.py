@@ -11,9 +11,7 @@ import polars as pl
 
 from forebay import buffer_sizing, display
 from forebay.display.quantity import CI
-from forebay.folder import staged_beside_runs
 from forebay.storage.document import Document, json_text
-from forebay.storage.frames import write_csv
 
 from .targets import METRICS, Target
 
@@ -140,10 +138,7 @@ class BufferSize:
             InputError: If the folder cannot be written, or holds the result of a run.
 
         """
-        with staged_beside_runs(folder) as staging:
-            write_csv(self.table, staging / f"{STEM}.csv")
-            (staging / f"{STEM}.json").write_text(self.to_json() + "\n", encoding="utf-8")
-            display.figure.save_figure(self.plot(), staging, STEM)
+        display.figure.save_study(folder, STEM, self.table, self.to_json(), self.plot())
 
 
 def _row(point: Point) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from forebay.folder import kept_in
 from forebay.runs.seeds import MOST_SEEDS, seeds_from
 from forebay.runs.store import Store
 from forebay.runs.workers import Where
-from forebay.scenario import Scenario
+from forebay.scenario import Scenario, scenario_of
 
 from .answer import Evidence, answer_of
 from .measure import RUNS, Effort, Measurements, OnStep, Point
@@ -100,9 +100,7 @@ def size_buffer(  # noqa: PLR0913 - each is an option of the command line
         (2, 'packets', (2, 2))
 
     """
-    if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario, allow_python=allow_python)
-    scenario = scenario.override(overrides) if overrides else scenario
+    scenario = scenario_of(scenario, overrides, allow_python=allow_python)
     delays = {"delay_p50_s": target_delay_p50, "delay_p95_s": target_delay_p95, "delay_p99_s": target_delay_p99}
     result = find_size(
         scenario,

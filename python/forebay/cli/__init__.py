@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 from forebay.lazy import lazily
 
-__all__ = ["console", "entry", "manual", "session"]
+__all__ = ["console", "entry", "lists", "manual", "progress", "session"]
 
 if TYPE_CHECKING:
-    from . import console, entry, manual, session
+    from . import console, entry, lists, manual, progress, session
 else:
     __getattr__ = lazily(__name__, __all__)

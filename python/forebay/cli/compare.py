@@ -140,21 +140,14 @@ def _run(
 ) -> Comparison:
     contenders = comparison.contenders
     parameters = {} if settings is None else contenders.read_settings(settings)
-    last = (0, 0)
 
-    def stopped() -> str:
-        done, steps = last
-        kept = f"finished runs are in {out}, and the same command continues from there"
-        return f"stopped after {done} of {steps} steps; {kept}"
+    def stopped(done: int, steps: int) -> str:
+        return (
+            f"stopped after {done} of {steps} steps; "
+            f"finished runs are in {out}, and the same command continues from there"
+        )
 
-    interrupt.tells(stopped)
-    with terminal.progress("runs", counts=True) as bar:
-
-        def progress(done: int, steps: int) -> None:
-            nonlocal last
-            last = (done, steps)
-            bar.move(done, steps)
-
+    with terminal.counted(stopped) as progress:
         return comparison.run.run_comparison(
             scenario,
             queues or contenders.ALL,

@@ -1,11 +1,10 @@
-"""The terminal by way of Rich, which takes a while to load: consoles, coloured messages, progress bars."""
+"""The terminal by way of Rich, which takes a while to load: consoles and coloured messages."""
 
 from __future__ import annotations
 
 import os
 import re
 
-from rich import progress
 from rich.console import Console, RenderableType
 from rich.text import Text
 
@@ -44,16 +43,3 @@ def complaint(message: str) -> Text:
     for line in rest:
         text.append("\n" + line, "cyan" if line.startswith("hint:") else "")
     return text
-
-
-def progress_bar(*, counts: bool) -> progress.Progress:
-    """Return a progress bar on standard error: of a part that is done, or of counts such as 3 of 10 runs."""
-    return progress.Progress(
-        progress.TextColumn("{task.description}", markup=False),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn() if counts else progress.TaskProgressColumn(),
-        progress.TimeRemainingColumn(),
-        progress.TextColumn("to go"),
-        console=console_of(stderr=True),
-        transient=True,
-    )

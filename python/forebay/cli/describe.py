@@ -26,7 +26,7 @@ def list_(
         found = {one: catalogue.entries(one) for one in Kind} if kind is None else catalogue.entries(kind)
         terminal.write(json.dumps(found, ensure_ascii=False))
         return
-    terminal.show(cli.manual.overview() if kind is None else cli.manual.list_table(kind))
+    terminal.show(cli.lists.overview() if kind is None else cli.lists.list_table(kind))
 
 
 def explain(

@@ -1,4 +1,4 @@
-"""Lists and explanations as pages for a terminal."""
+"""Explanations as pages for a terminal."""
 
 from __future__ import annotations
 
@@ -11,36 +11,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from .catalogue import Kind, entries, find
+from .catalogue import find
 
 if TYPE_CHECKING:
     from forebay._core import _Parameter
-
-
-def list_table(kind: Kind) -> RenderableType:
-    """Return the list of that kind as a table for a terminal."""
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
-    for entry in entries(kind):
-        text = Text(_plain(entry["summary"]))
-        if when := entry.get("when_to_use"):
-            text.append(f"\n{_plain(when)}", style="dim")
-        table.add_row(entry["name"], text)
-    return table
-
-
-def overview() -> RenderableType:
-    """Return the names of all kinds as a table for a terminal."""
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 1, 0))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
-    for kind in Kind:
-        # Experiments take a second to read.
-        names = [] if kind is Kind.experiments else [entry["name"] for entry in entries(kind)]
-        table.add_row(kind, ", ".join(names) or "`forebay list experiments` lists them")
-    hint = "`forebay list disciplines` describes all of one kind, `forebay explain dbl` one of them"
-    return Group(table, Text(hint, style="dim"))
 
 
 def explanation(name: str) -> RenderableType:
@@ -79,7 +53,3 @@ def _parameter_table(parameters: list[_Parameter]) -> Table:
             Markdown(parameter["description"]),
         )
     return table
-
-
-def _plain(markdown: str) -> str:
-    return markdown.replace("`", "")

@@ -49,7 +49,7 @@ def reproduce(
     folder = folder_of(out)
     interrupt.tells(lambda: "stopped before the first run; nothing was written")
     if not experiments and not as_json:
-        terminal.show(cli.manual.list_table(Kind.experiments))
+        terminal.show(cli.lists.list_table(Kind.experiments))
     status = cli.session.reproduce(
         experiments or [],
         seeds=seeds,

@@ -176,20 +176,12 @@ def run_shown(
     on_outcome: OnOutcome | None = None,
 ) -> Sweep:
     """Run a plan with a progress bar, and say after Ctrl-C how to continue."""
-    last = (0, 0)
 
-    def stopped() -> str:
+    def stopped(done: int, runs: int) -> str:
         kept = "nothing was written" if out is None else f"they are in {out}, and the same command continues from there"
-        return f"stopped after {last[0]} of {last[1]} runs; {kept}"
+        return f"stopped after {done} of {runs} runs; {kept}"
 
-    interrupt.tells(stopped)
-    with terminal.progress("runs", counts=True) as bar:
-
-        def progress(done: int, runs: int) -> None:
-            nonlocal last
-            last = (done, runs)
-            bar.move(done, runs)
-
+    with terminal.counted(stopped) as progress:
         command = shlex.join(["forebay", *sys.argv[1:]])
         return sweeps.run.run_plan(
             plan,

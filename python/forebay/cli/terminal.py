@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Protocol, Self
 from forebay import cli
 from forebay.errors import InputError
 
+from . import interrupt
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.progress import Progress
@@ -124,7 +126,7 @@ class Bar:
     def __init__(self, description: str, *, counts: bool) -> None:
         self._progress: Progress | None = None
         if sys.stderr.isatty():
-            self._progress = cli.console.progress_bar(counts=counts)
+            self._progress = cli.progress.progress_bar(counts=counts)
             # Before anything is done there is nothing to show.
             self._task = self._progress.add_task(description, visible=False)
 
@@ -155,6 +157,24 @@ class Bar:
     def __exit__(self, *_: object) -> None:
         if self._progress is not None:
             self._progress.stop()
+
+
+@contextmanager
+def counted(stopped: Callable[[int, int], str]) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that shows how many runs of how many are done.
+
+    The message after Ctrl-C is that of `stopped` for the same two numbers.
+    """
+    last = (0, 0)
+
+    def move(done: int, runs: int) -> None:
+        nonlocal last
+        last = (done, runs)
+        bar.move(done, runs)
+
+    interrupt.tells(lambda: stopped(*last))
+    with progress("runs", counts=True) as bar:
+        yield move
 
 
 def progress(description: str, *, counts: bool = False) -> Bar:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from forebay.display.figure import COLOURS, Figure, is_wide, literal, new_figure, style
 from forebay.display.measured import Column, link_section, size_text
 
-from .table import columns_of, measured_text
+from .table import columns_of, even_share, measured_text
 
 if TYPE_CHECKING:
     from .numbers import Numbers
@@ -80,13 +80,9 @@ def _prepare(axes: Axes, title: str, rows: int) -> None:
         axes.axhspan(row - 0.5, row + 0.5, color="#f2f2f2", linewidth=0, zorder=0)
 
 
-def _numbers(values: list[float | None]) -> NDArray[np.float64]:
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-
-
 def _error(column: Column) -> NDArray[np.float64] | None:
     """Half the intervals, where there are some."""
-    found = _numbers(column.intervals)
+    found = column.halves
     return None if np.isnan(found).all() else np.nan_to_num(found)
 
 
@@ -96,7 +92,7 @@ def _dots(axes: Axes, columns: list[Column], what: str) -> None:
     offsets = np.linspace(-0.2, 0.2, len(columns)) if len(columns) > 1 else [0.0]
     for column, (colour, marker), offset in zip(columns, cycle(_LOOKS), offsets):
         axes.errorbar(
-            _numbers(column.values),
+            column.numbers,
             positions + offset,
             xerr=_error(column),
             fmt=marker,
@@ -105,7 +101,7 @@ def _dots(axes: Axes, columns: list[Column], what: str) -> None:
             elinewidth=0.8,
             label=literal(column.heading),
         )
-    together = np.concatenate([_numbers(column.values) for column in columns])
+    together = np.concatenate([column.numbers for column in columns])
     known = together[np.isfinite(together) & (together > 0)]
     if columns[0].most is not None:
         axes.set_xlim(-0.03 * columns[0].most, 1.03 * columns[0].most)
@@ -122,14 +118,18 @@ def _dots(axes: Axes, columns: list[Column], what: str) -> None:
 
 def _even_share(axes: Axes, comparison: Numbers, column: Column) -> None:
     """Draw the link's rate divided by the number of flows."""
-    flows = sum(int(comparison.of_group(name).get_column("flows")[0]) for name in comparison.group_names)
-    divisor = {"k": 1e3, "M": 1e6, "G": 1e9}.get(column.unit[:1], 1.0)
-    share = comparison.rate_bps / flows / divisor
-    axes.axvline(share, color="#666666", linestyle=":", linewidth=1.0, label="link's rate / flows", zorder=1)
+    axes.axvline(
+        even_share(comparison, column),
+        color="#666666",
+        linestyle=":",
+        linewidth=1.0,
+        label="link's rate / flows",
+        zorder=1,
+    )
 
 
 def _bars(axes: Axes, column: Column, what: str) -> None:
-    values = _numbers(column.values)
+    values = column.numbers
     axes.barh(
         np.arange(len(values)),
         values,
@@ -145,7 +145,7 @@ def _bars(axes: Axes, column: Column, what: str) -> None:
 
 def _memory(axes: Axes, column: Column) -> None:
     """Memory spans many powers of ten: marks on a logarithmic axis, for a bar would begin nowhere."""
-    values = _numbers(column.values)
+    values = column.numbers
     axes.plot(values, np.arange(len(values)), "s", color=COLOURS[0], markersize=5)
     if np.nanmax(values, initial=0.0) > 0:
         axes.set_xscale("log")
@@ -162,7 +162,7 @@ def _spans(axes: Axes, columns: list[Column]) -> None:
     offsets = np.linspace(-0.2, 0.2, len(pairs)) if len(pairs) > 1 else [0.0]
     found: list[NDArray[np.float64]] = []
     for (median, tail), (colour, _), offset in zip(pairs, cycle(_LOOKS), offsets):
-        low, high = _numbers(median.values), _numbers(tail.values)
+        low, high = median.numbers, tail.numbers
         positions = np.arange(len(low)) + offset
         first = not found
         axes.hlines(positions, low, high, color=colour, linewidth=1.4)

@@ -13,11 +13,10 @@ import numpy as np
 import polars as pl
 
 from forebay import _core, comparison, display, reporting
-from forebay.display.quantity import CI
 from forebay.errors import InputError
 from forebay.folder import SCENARIO_FILE, staged_beside_runs
+from forebay.runs.mean import known, mean_cells
 from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, Measures
-from forebay.runs.statistics import estimate_mean
 from forebay.storage.document import Document, json_text
 from forebay.storage.frames import write_csv
 from forebay.storage.stored import UNREADABLE, check_kinds, read_document, reason_of, tables_in
@@ -201,14 +200,12 @@ def frames_of(rows: Sequence[Row]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataF
     for row in rows:
         head = {"queue": row.label, "discipline": row.discipline}
         means = _means(QUEUE_METRICS, [run.queue for _, run in row.runs])
-        cost = None if math.isnan(row.cpu_ns_per_packet) else row.cpu_ns_per_packet
-        table.append({**head, "seeds": len(row.runs), **means, "cpu_ns_per_packet": cost})
+        table.append({**head, "seeds": len(row.runs), **means, "cpu_ns_per_packet": known(row.cpu_ns_per_packet)})
         for group, flows in row.runs[0][1].flows.items():
             present = [run.groups[group] for _, run in row.runs if group in run.groups]
             groups.append({**head, "group": group, "flows": flows, **_means(GROUP_METRICS, present)})
         runs += [
-            {**head, "seed": seed, **{name: _known(run.queue[name]) for name in QUEUE_METRICS}}
-            for seed, run in row.runs
+            {**head, "seed": seed, **{name: known(run.queue[name]) for name in QUEUE_METRICS}} for seed, run in row.runs
         ]
     return _frame(table), _frame(groups), _frame(runs)
 
@@ -231,12 +228,5 @@ def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
 def _means(names: Iterable[str], runs: Sequence[Mapping[str, float]]) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for name in names:
-        values = np.array([value for run in runs if math.isfinite(value := run[name])])
-        estimate = estimate_mean(values) if values.size else None
-        found[name] = None if estimate is None else estimate.mean
-        found[name + CI] = None if estimate is None else estimate.ci95
+        found |= mean_cells(name, [run[name] for run in runs])
     return found
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -19,7 +19,7 @@ from forebay.runs.seeds import seeds_from
 from forebay.runs.simulate import simulate_tables
 from forebay.runs.store import Store
 from forebay.runs.workers import Where, Workers
-from forebay.scenario import Scenario
+from forebay.scenario import Scenario, scenario_of
 
 from .contenders import ALL, Fit, Place, Settings, contenders_of, find_place, fitting, queue_text
 from .result import Comparison, Row, frames_of, measure_cost
@@ -83,9 +83,7 @@ def compare(  # noqa: PLR0913 - all but two are optional
         [('drop_tail', 2), ('red', 2)]
 
     """
-    if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario, allow_python=allow_python)
-    scenario = scenario.override(overrides) if overrides else scenario
+    scenario = scenario_of(scenario, overrides, allow_python=allow_python)
     where = Where(jobs, executor, dask)
     comparison = run_comparison(
         scenario, queues, out, at=at, settings=settings, seeds=seeds, where=where, progress=progress

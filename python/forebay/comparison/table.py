@@ -73,6 +73,13 @@ def delay_columns(comparison: Numbers) -> list[Column]:
     return columns
 
 
+def even_share(comparison: Numbers, column: Column) -> float:
+    """Return the link's rate divided by the number of flows, in the unit of a column of goodputs."""
+    flows = sum(int(comparison.of_group(name).get_column("flows")[0]) for name in comparison.group_names)
+    divisor = {"k": 1e3, "M": 1e6, "G": 1e9}.get(column.unit[:1], 1.0)
+    return comparison.rate_bps / flows / divisor
+
+
 def _has(frame: pl.DataFrame, metric: str) -> bool:
     """Return whether a metric has values, which a comparison of an older version may lack."""
     return metric in frame.columns and frame.get_column(metric).is_not_null().any()

@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import cycle
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 from numpy.typing import NDArray
+
+from forebay.folder import staged_beside_runs
+from forebay.storage.frames import write_csv
 
 from .quantity import label, scale
 
@@ -83,6 +87,17 @@ def save_figure(figure: Figure, folder: Path, stem: str) -> None:
     with style():
         figure.savefig(folder / f"{stem}.png")
         figure.savefig(folder / f"{stem}.svg", metadata={"Date": None})
+
+
+def save_study(folder: str | PathLike[str], stem: str, table: pl.DataFrame, document: str, figure: Figure) -> None:
+    """Write a table as CSV, all of a result as JSON, and its figure. Raises InputError if the folder cannot be written.
+
+    Either all files appear or none.
+    """
+    with staged_beside_runs(folder) as staging:
+        write_csv(table, staging / f"{stem}.csv")
+        (staging / f"{stem}.json").write_text(document + "\n", encoding="utf-8")
+        save_figure(figure, staging, stem)
 
 
 def literal(text: str) -> str:

@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from rich.text import Text
 
 from .quantity import CI, Scale, scale
@@ -35,6 +37,16 @@ class Column:
     """The cells, where they are not values in one unit."""
     rank: int = 0
     """Where there is too little room, columns of the highest rank are left out first, and those of rank 0 never."""
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The values, NaN where there is none."""
+        return np.array(self.values, dtype=np.float64)
+
+    @property
+    def halves(self) -> NDArray[np.float64]:
+        """The intervals, NaN where there is none."""
+        return np.array(self.intervals, dtype=np.float64)
 
     def cell(self, row: int) -> str:
         """Value and interval, such as "16.7 ±0.2"."""

@@ -7,7 +7,7 @@ from os import PathLike
 
 import polars as pl
 
-from forebay.scenario import Scenario
+from forebay.scenario import Scenario, scenario_of
 
 from .ethernet import EthernetLoad
 
@@ -40,11 +40,7 @@ def fair_shares(
         ('victim', 5000000000.0)
 
     """
-    if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario, overrides)
-    elif overrides:
-        scenario = scenario.override(overrides)
-    load = EthernetLoad.from_toml(scenario.to_toml())
+    load = EthernetLoad.from_toml(scenario_of(scenario, overrides).to_toml())
     return pl.DataFrame(
         {
             "name": [source.name for source in load.sources],

@@ -12,9 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from forebay import display, fluid_model
-from forebay.folder import staged_beside_runs
 from forebay.storage.document import Document, json_text
-from forebay.storage.frames import write_csv
 
 from .intervals import means
 from .linear import OperatingPoint
@@ -196,7 +194,4 @@ class Stability:
             InputError: If the folder cannot be written, or holds the result of a run.
 
         """
-        with staged_beside_runs(folder) as staging:
-            write_csv(self.table, staging / f"{STEM}.csv")
-            (staging / f"{STEM}.json").write_text(self.to_json() + "\n", encoding="utf-8")
-            display.figure.save_figure(self.plot(), staging, STEM)
+        display.figure.save_study(folder, STEM, self.table, self.to_json(), self.plot())

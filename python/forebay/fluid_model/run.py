@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from forebay.result import Result
 from forebay.runs.single import Progress
 from forebay.runs.single import run as run_packets
-from forebay.scenario import Scenario
+from forebay.scenario import Scenario, scenario_of
 
 from .hot_port import HotPort, hot_port
 from .linear import operating_points
@@ -62,10 +62,7 @@ def judge_stability(
         ('SW2->6', True)
 
     """
-    if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario, overrides)
-    elif overrides:
-        scenario = scenario.override(overrides)
+    scenario = scenario_of(scenario, overrides)
     port = hot_port(scenario, queue)
     points = operating_points(port.model, scenario.duration_s)
     trajectory = port.model.solve(scenario.duration_s)

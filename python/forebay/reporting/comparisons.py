@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forebay.comparison.contenders import word_of
-from forebay.comparison.table import columns_of, delay_columns, measured_text
+from forebay.comparison.table import columns_of, delay_columns, even_share, measured_text
 from forebay.display.figure import is_wide
 from forebay.display.measured import Column, link_section
 from forebay.folder import SCENARIO_FILE
@@ -164,7 +164,7 @@ def _spans(names: Sequence[str], columns: Sequence[Column]) -> Rows:
     marks = []
     for median, tail in pairs:
         name = median.heading.removeprefix("p50").strip() or "all flows"
-        marks.append(Mark(name, _numbers(median.values), None, _numbers(tail.values)))
+        marks.append(Mark(name, median.numbers, None, tail.numbers))
     wide = is_wide(np.concatenate([ends for mark in marks for ends in (mark.values, mark.high) if ends is not None]))
     unit = columns[0].unit
     return Rows("Delay: median to 99th percentile", f"One-way delay ({unit})", names, marks, "spans", x_log=wide)
@@ -172,19 +172,13 @@ def _spans(names: Sequence[str], columns: Sequence[Column]) -> Rows:
 
 def _even_share(comparison: Numbers, columns: Sequence[Column]) -> tuple[str, float]:
     """Return the link's rate divided by the number of flows."""
-    flows = sum(int(comparison.of_group(name).get_column("flows")[0]) for name in comparison.group_names)
-    divisor = {"k": 1e3, "M": 1e6, "G": 1e9}.get(columns[0].unit[:1], 1.0)
-    return "the link's rate divided by the number of flows", comparison.rate_bps / flows / divisor
+    return "the link's rate divided by the number of flows", even_share(comparison, columns[0])
 
 
 def _with_interval(column: Column) -> tuple[Values, Values, Values]:
-    values = _numbers(column.values)
-    halves = np.nan_to_num(_numbers(column.intervals))
+    values = column.numbers
+    halves = np.nan_to_num(column.halves)
     return values, values - halves, values + halves
-
-
-def _numbers(values: Sequence[float | None]) -> Values:
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
 def _table(comparison: Numbers, columns: Sequence[Column]) -> Table:

@@ -11,7 +11,7 @@ import forebay
 from forebay import _core, sweeps
 from forebay.errors import InputError
 from forebay.folder import SCENARIO_FILE, NotWrittenError, check_name, named, staged
-from forebay.scenario import Scenario
+from forebay.scenario import Scenario, scenario_of
 
 from .seeds import check_seed
 
@@ -102,10 +102,7 @@ def run(
         ['tcp-0', 'tcp-1', 'tcp-2', 'tcp-3', 'tcp-4', 'flood']
 
     """
-    if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario, overrides, allow_python=allow_python)
-    elif overrides:
-        scenario = scenario.override(overrides)
+    scenario = scenario_of(scenario, overrides, allow_python=allow_python)
     if seeds is not None:
         if threads != 1:
             message = "threads: with seeds, each run has one thread\nhint: jobs says how many run at a time"

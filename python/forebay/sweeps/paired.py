@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from forebay import display, sweeps
-from forebay.display.quantity import CI
 from forebay.errors import InputError
-from forebay.runs.statistics import estimate_mean
+from forebay.runs.mean import mean_cells
 from forebay.storage.document import Document, json_text
 
 from .result import Sweep
@@ -112,10 +110,10 @@ def compare_sweeps(first: str | PathLike[str], second: str | PathLike[str]) -> P
     for head, found in zip(heads, pairs.values(), strict=True):
         below = {name: [before[name] for before, _ in found] for name in metrics}
         above = {name: [after[name] - before[name] for before, after in found] for name in metrics}
-        means.append(head | {name: _mean(values)[0] for name, values in below.items()})
+        means.append(head | {name: mean_cells(name, values)[name] for name, values in below.items()})
         row = dict(head)
         for name, values in above.items():
-            row[name], row[name + CI] = _mean(values)
+            row |= mean_cells(name, values)
         differences.append(row)
     before, after = (pl.DataFrame(rows, infer_schema_length=None) for rows in (means, differences))
     return PairedDifferences(
@@ -147,14 +145,6 @@ def _known(sweep: Sweep, metrics: list[str]) -> list[dict[str, Any]]:
 def _place(row: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[Any, ...]:
     # A value may be a number in one sweep and, in a column with text, a text in the other.
     return (*(str(row[key]) for key in keys), row["seed"])
-
-
-def _mean(values: list[float]) -> tuple[float | None, float | None]:
-    known = np.array([value for value in values if np.isfinite(value)])
-    if not known.size:
-        return None, None
-    estimate = estimate_mean(known)
-    return estimate.mean, estimate.ci95
 
 
 def _listed(keys: tuple[str, ...]) -> str:

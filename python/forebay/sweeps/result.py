@@ -8,15 +8,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from forebay import display, sweeps
 from forebay.display.quantity import CI
 from forebay.errors import InputError
 from forebay.folder import named, staged_beside_runs
+from forebay.runs.mean import estimate_known, known, mean_cells
 from forebay.runs.outcome import Failure
-from forebay.runs.statistics import Estimate, estimate_mean
+from forebay.runs.statistics import Estimate
 from forebay.storage.document import Document, json_text
 from forebay.storage.frames import write_csv
 from forebay.storage.stored import (
@@ -236,14 +236,14 @@ def sweep_of(plan: Plan, runs: Iterable[Run], command: str) -> Sweep:
         members.sort(key=lambda run: run.seed)
     metrics = list(dict.fromkeys(name for members in by_point.values() for run in members for name in run.values))
     every = [run for members in by_point.values() for run in members]
-    known = [name for name in metrics if any(np.isfinite(run.values.get(name, np.nan)) for run in every)]
+    measured = [name for name in metrics if any(known(run.values.get(name)) is not None for run in every)]
     return Sweep(
         scenario=plan.scenario.name,
         description=plan.scenario.description,
         keys=tuple(plan.keys),
-        metrics=tuple(known),
-        points=_points_frame(plan, by_point, known),
-        runs=_runs_frame(plan, by_point, known),
+        metrics=tuple(measured),
+        points=_points_frame(plan, by_point, measured),
+        runs=_runs_frame(plan, by_point, measured),
         toml=plan.scenario.to_toml(),
         command=command,
         left_out=plan.left_out,
@@ -254,8 +254,7 @@ def sweep_of(plan: Plan, runs: Iterable[Run], command: str) -> Sweep:
 
 def estimate_of(runs: Sequence[Run], metric: str) -> Estimate | None:
     """Return the mean of a metric over the runs that have it, or None if none has."""
-    values = np.array([value for run in runs if np.isfinite(value := run.values.get(metric, np.nan))])
-    return estimate_mean(values) if values.size else None
+    return estimate_known(run.values.get(metric) for run in runs)
 
 
 def _points_frame(plan: Plan, by_point: Mapping[int, Sequence[Run]], metrics: Sequence[str]) -> pl.DataFrame:
@@ -265,9 +264,7 @@ def _points_frame(plan: Plan, by_point: Mapping[int, Sequence[Run]], metrics: Se
         failed = sum(run.failure is not None for run in runs)
         row: dict[str, Any] = {"point": point.index, **point.settings, "seeds": len(runs) - failed, "failed": failed}
         for name in metrics:
-            estimate = estimate_of(runs, name)
-            row[name] = None if estimate is None else estimate.mean
-            row[name + CI] = None if estimate is None else estimate.ci95
+            row |= mean_cells(name, [run.values.get(name) for run in runs])
         rows.append(row)
     numbers = dict.fromkeys([column for name in metrics for column in (name, name + CI)], pl.Float64)
     return _frame(rows, plan.points, numbers)
@@ -279,7 +276,7 @@ def _runs_frame(plan: Plan, by_point: Mapping[int, Sequence[Run]], metrics: Sequ
             "point": point.index,
             **point.settings,
             "seed": run.seed,
-            **{name: _known(run.values.get(name)) for name in metrics},
+            **{name: known(run.values.get(name)) for name in metrics},
             "digest": run.digest or None,
             "run": run.file,
             "error": run.failure.to_text() if run.failure else None,
@@ -309,10 +306,6 @@ def _kind(values: Sequence[Value]) -> Any:
         if kinds <= members:
             return kind
     return pl.String
-
-
-def _known(value: float | None) -> float | None:
-    return value if value is not None and np.isfinite(value) else None
 
 
 def _metrics_of(points: pl.DataFrame, keys: Sequence[str]) -> tuple[str, ...]:

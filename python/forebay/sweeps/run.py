@@ -21,7 +21,7 @@ from forebay.runs.seeds import seeds_from
 from forebay.runs.simulate import simulate
 from forebay.runs.store import Store, version_key
 from forebay.runs.workers import Where
-from forebay.scenario import Scenario
+from forebay.scenario import Scenario, scenario_of
 
 from .axes import Vary
 from .manifest import RUNS, sweep_folder
@@ -97,9 +97,7 @@ def sweep(  # noqa: PLR0913 - all but two are optional
         [(1, 2), (5, 2)]
 
     """
-    if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario, allow_python=allow_python)
-    scenario = scenario.override(overrides) if overrides else scenario
+    scenario = scenario_of(scenario, overrides, allow_python=allow_python)
     way = way_of(in_step=in_step, samples=samples, sampling=sampling)
     rule = None if until is None else Until.parse(until)
     request = Request(vary, way, samples, queues, at, settings, seeds, rule, max_seeds)
