@@ -1,4 +1,7 @@
-"""The command `forebay`: a file for each command, with its options."""
+"""The command `forebay`: a file for each command, with its options.
+
+The files with options do without `from __future__ import annotations`: typer would compile each option at every start.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,17 +1,15 @@
 """`forebay compare`: a scenario under several queues, or finished runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import forebay
 from forebay import comparison, sweeps
 from forebay.errors import InputError
 from forebay.runs.seeds import MOST_SEEDS
-from forebay.scenario import Scenario
 
 from . import interrupt, terminal
 from .options import (
@@ -30,6 +28,7 @@ from .options import (
 if TYPE_CHECKING:
     from forebay.comparison.result import Comparison
     from forebay.runs.workers import Where
+    from forebay.scenario import Scenario
 
 
 def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
@@ -89,7 +88,7 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
         stranger = next(path for path in what if not path.is_dir())
         message = f"{stranger} is not a folder\nhint: give one scenario file, or folders that `forebay run --out` wrote"
         raise InputError(message)
-    scenario = Scenario.load(what[0], changes, allow_python=allow_python)
+    scenario = forebay.Scenario.load(what[0], changes, allow_python=allow_python)
     target = folder or Path("out") / comparison.result.STEM / what[0].stem
     compared = _run(scenario, queues, settings, at, seeds, where, target)
     # Show expensive results, whether or not they can be saved.
@@ -130,14 +129,14 @@ def _refuse_out(at: str | None, out: Path | None, what: str) -> None:
 
 
 def _run(
-    scenario: Scenario,
+    scenario: "Scenario",
     queues: list[str] | None,
     settings: Path | None,
     at: str | None,
     seeds: int | None,
-    where: Where,
+    where: "Where",
     out: Path,
-) -> Comparison:
+) -> "Comparison":
     contenders = comparison.contenders
     parameters = {} if settings is None else contenders.read_settings(settings)
 
@@ -160,11 +159,11 @@ def _run(
         )
 
 
-def _print(compared: Comparison, *, as_json: bool) -> None:
+def _print(compared: "Comparison", *, as_json: bool) -> None:
     terminal.show_result(compared, lambda width: comparison.table.terminal_tables(compared, width), as_json=as_json)
 
 
-def _save(compared: Comparison, out: Path) -> None:
+def _save(compared: "Comparison", out: Path) -> None:
     compared.save(out)
     stem = comparison.result.STEM
     terminal.note(f"written to {out}: {stem}.html is a page to show, .png and .svg its figure, .csv and .json its data")

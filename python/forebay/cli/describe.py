@@ -1,7 +1,5 @@
 """`forebay list`, `explain` and `schema`: the things to choose from, and their descriptions."""
 
-from __future__ import annotations
-
 import json
 from typing import Annotated
 

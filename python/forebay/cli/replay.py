@@ -1,7 +1,5 @@
 """`forebay replay`: a capture through queues."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

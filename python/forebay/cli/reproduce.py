@@ -1,7 +1,5 @@
 """`forebay reproduce`: its options. Its output is in `session.py`."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`forebay plot` and `report`: figures and a page from saved results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

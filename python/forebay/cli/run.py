@@ -1,24 +1,23 @@
 """`forebay run`: one scenario, under one seed or several."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from forebay import display, sweeps
+import forebay
+from forebay import display, runs, sweeps
 from forebay.errors import InputError
 from forebay.folder import RESULT_FILE, NotWrittenError
 from forebay.runs.seeds import MOST_SEEDS
-from forebay.runs.single import run as run_scenario
-from forebay.runs.single import run_core
-from forebay.scenario import Scenario
 from forebay.storage.document import Document, document_of, json_parts, json_text
 
 from . import interrupt, terminal
 from .options import AllowPython, AsJson, EveryRow, Jobs, Overrides, Seed, folder_of, pairs, where_of
 from .sweep import DONE, SOME_FAILED, run_shown
+
+if TYPE_CHECKING:
+    from forebay.scenario import Scenario
 
 
 def run(  # noqa: PLR0913, PLR0917 - typer makes an option of each
@@ -50,7 +49,7 @@ def run(  # noqa: PLR0913, PLR0917 - typer makes an option of each
 ) -> None:
     """Run a scenario and print the results of its flows, queues and links."""
     folder = folder_of(out)
-    checked = Scenario.load(scenario, pairs(overrides), allow_python=allow_python)
+    checked = forebay.Scenario.load(scenario, pairs(overrides), allow_python=allow_python)
     if seeds is not None:
         if threads != 1:
             message = "--seeds has one thread for each run\nhint: --jobs N says how many run at a time"
@@ -64,10 +63,12 @@ def run(  # noqa: PLR0913, PLR0917 - typer makes an option of each
     unsaved: NotWrittenError | None = None
     with terminal.progress(checked.name) as bar:
         if folder is None:
-            document = document_of(run_core(checked, seed=seed, threads=threads, progress=bar.mover, arrays=False))
+            document = document_of(
+                runs.single.run_core(checked, seed=seed, threads=threads, progress=bar.mover, arrays=False)
+            )
         else:
             try:
-                ran = run_scenario(checked, seed=seed, threads=threads, out=folder, progress=bar.mover)
+                ran = forebay.run(checked, seed=seed, threads=threads, out=folder, progress=bar.mover)
                 document = ran.to_rows()
                 interrupt.tells(lambda: f"stopped after the end of the run; its results are in {folder}")
             except NotWrittenError as error:
@@ -90,7 +91,7 @@ def _stopped_run(folder: Path | None, *, older: bool) -> str:
 
 
 def _run_seeds(
-    scenario: Scenario,
+    scenario: "Scenario",
     seed: int | None,
     seeds: int,
     jobs: int | None,

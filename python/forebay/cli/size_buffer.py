@@ -1,15 +1,13 @@
 """`forebay size-buffer`: the smallest buffer that reaches a target."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+import forebay
 from forebay import buffer_sizing
 from forebay.runs.seeds import MOST_SEEDS
-from forebay.scenario import Scenario
 
 from . import interrupt, terminal
 from .options import AllowPython, AsJson, Jobs, Overrides, ScenarioFile, folder_of, pairs
@@ -115,7 +113,7 @@ def size_buffer(  # noqa: PLR0913 - typer makes an option of each
             bar.move(done, expected, f"buffer {size}")
 
         size = buffer_sizing.run.find_size(
-            Scenario.load(scenario, changes, allow_python=allow_python),
+            forebay.Scenario.load(scenario, changes, allow_python=allow_python),
             buffer_sizing.targets.targets_of(utilization, drop_rate, delays),
             target,
             queue=queue,

@@ -1,7 +1,5 @@
 """`forebay stability`: whether ECM holds a queue at its set-point."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

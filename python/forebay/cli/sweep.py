@@ -1,7 +1,5 @@
 """`forebay sweep`: a scenario at many points."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Sequence
@@ -10,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import forebay
 from forebay import comparison, sweeps
 from forebay.display.quantity import CI, scale
 from forebay.errors import InputError
 from forebay.runs.seeds import MOST_SEEDS
-from forebay.scenario import Scenario
 from forebay.storage.document import json_text
 
 from . import completion, interrupt, terminal
@@ -124,7 +122,7 @@ def sweep(  # noqa: PLR0913 - typer makes an option of each
     if not vary and not queues:
         message = "nothing varies\nhint: name a key, such as --vary flows.tcp.count=1,10,100, or --queues red,dbl"
         raise InputError(message)
-    checked = Scenario.load(scenario, changes, allow_python=allow_python)
+    checked = forebay.Scenario.load(scenario, changes, allow_python=allow_python)
     request = sweeps.plan.Request(
         vary=_varied(vary or ()),
         way=sweeps.run.way_of(in_step=in_step, samples=samples, sampling=sampling),
@@ -168,13 +166,13 @@ def _varied(texts: Sequence[str]) -> dict[str | tuple[str, ...], str]:
 
 
 def run_shown(
-    plan: Plan,
+    plan: "Plan",
     out: Path | None,
-    where: Where,
+    where: "Where",
     *,
     retry_failed: bool = False,
-    on_outcome: OnOutcome | None = None,
-) -> Sweep:
+    on_outcome: "OnOutcome | None" = None,
+) -> "Sweep":
     """Run a plan with a progress bar, and say after Ctrl-C how to continue."""
 
     def stopped(done: int, runs: int) -> str:
@@ -194,7 +192,7 @@ def run_shown(
         )
 
 
-def _tell_of_unmet(request: Request, result: Sweep) -> None:
+def _tell_of_unmet(request: "Request", result: "Sweep") -> None:
     """Say at how many points `--until` is not met, which the table does not show."""
     if request.until is None or not result.metrics:
         return
@@ -205,7 +203,7 @@ def _tell_of_unmet(request: Request, result: Sweep) -> None:
         terminal.note(f"{points} did not reach --until with {request.max_seeds} seeds; --max-seeds sets that number")
 
 
-def _show_effort(plan: Plan, effort: Effort, *, as_json: bool) -> None:
+def _show_effort(plan: "Plan", effort: "Effort", *, as_json: bool) -> None:
     if as_json:
         terminal.write(json_text(effort.to_dict()))
         return

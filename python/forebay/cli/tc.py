@@ -1,19 +1,20 @@
 """`forebay tc`: a scenario's queue as commands for Linux."""
 
-from __future__ import annotations
-
 import re
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import forebay
 from forebay import _core
 from forebay.display.names import listed, remedy_for
 from forebay.errors import InputError
-from forebay.scenario import Scenario
 
 from . import terminal
 from .options import Overrides, ScenarioFile, pairs
+
+if TYPE_CHECKING:
+    from forebay.scenario import Scenario
 
 # Names of interfaces that the kernel accepts and a shell reads as one word.
 _DEVICE = re.compile(r"[A-Za-z0-9_.@:-]{1,15}")
@@ -47,13 +48,13 @@ def tc(
 
     The output is a shell script. Its comments name everything that Linux does differently or does not have.
     """
-    loaded = Scenario.load(scenario, pairs(overrides))
+    loaded = forebay.Scenario.load(scenario, pairs(overrides))
     commands = tc_commands(loaded, device=device, queue=queue, packet_bytes=packet)
     terminal.write(commands.rstrip())
 
 
 def tc_commands(
-    scenario: Scenario, *, device: str = "eth0", queue: str | None = None, packet_bytes: int = PACKET_BYTES
+    scenario: "Scenario", *, device: str = "eth0", queue: str | None = None, packet_bytes: int = PACKET_BYTES
 ) -> str:
     """Return the `tc` commands that give an interface of Linux the rate and the queue of one of the scenario's links.
 
@@ -79,7 +80,7 @@ def tc_commands(
     return commands
 
 
-def _chosen(scenario: Scenario) -> str:
+def _chosen(scenario: "Scenario") -> str:
     described = _core.described_queues(scenario.text, scenario.file_name, scenario.overrides)
     if len(described) == 1:
         return described[0]

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 from forebay.lazy import lazily
 
-__all__ = ["cluster", "mean", "measures", "workers"]
+__all__ = ["cluster", "mean", "measures", "single", "workers"]
 
 if TYPE_CHECKING:
-    from . import cluster, mean, measures, workers
+    from . import cluster, mean, measures, single, workers
 else:
     __getattr__ = lazily(__name__, __all__)

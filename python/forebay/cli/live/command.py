@@ -1,7 +1,5 @@
 """`forebay live …`: all but `top` is the program `forebay-live`, which takes the place of this one."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
