@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from .errors import InputError
 
@@ -74,15 +74,11 @@ def check_utf8(path: str | PathLike[str], what: str) -> None:
         raise InputError(message) from None
 
 
-class _Result(Protocol):
-    def to_rows(self) -> dict[str, Any]: ...
-
-
 class NotWrittenError(InputError):
     """A folder that cannot be written, because the disk is full for example."""
 
-    result: _Result | None = None
-    """The results that could not be kept there, if the run had ended."""
+    result: Any = None
+    """The `Result` that could not be kept there, or None if the run had not ended."""
 
 
 @contextmanager

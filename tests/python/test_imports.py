@@ -87,7 +87,7 @@ def lazy_names(package: str) -> Mapping[str, str]:
 
 
 def home(target: str) -> str | None:
-    """The module that has to be loaded for a dotted name."""
+    """The module that a dotted name loads."""
     place = ""
     for part in target.split("."):
         further = f"{place}.{part}".lstrip(".")
@@ -110,7 +110,7 @@ def dotted(node: ast.AST) -> str:
 
 def imports(module: str, *, annotations: bool = False) -> set[str]:
     """The modules that one loads, at once or at the first use of a name."""
-    # What a package loads at the first use of a name is counted where it is used.
+    # A module that a package loads at the first use of a name counts where that name is used.
     found = list(nodes(tree_of(module), annotations=annotations and not is_lazy(module)))
     names = bound(module, iter(found))
     targets = set(names.values())

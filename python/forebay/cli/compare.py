@@ -31,40 +31,44 @@ if TYPE_CHECKING:
     from forebay.scenario import Scenario
 
 
+Compared = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="SCENARIO.toml|DIR…",
+        help="A scenario file; folders that [bold]forebay run --out[/] wrote; those of two sweeps; or that of a "
+        "finished comparison, to show it again.",
+        show_default=False,
+    ),
+]
+At = Annotated[
+    str | None,
+    typer.Option(
+        "--at",
+        metavar="PATH",
+        help="Queue to replace, by the path of its key; of finished runs, its name. Default: the bottleneck's.",
+    ),
+]
+Seeds = Annotated[
+    int | None,
+    typer.Option("--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Runs of each discipline. Default: 3."),
+]
+OutputFolder = Annotated[
+    str | None,
+    typer.Option("--out", metavar="DIR", help="Folder for page, tables and figure. Default: out/compare/<scenario>."),
+]
+
+
 def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
-    what: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="SCENARIO.toml|DIR…",
-            help="A scenario file; folders that [bold]forebay run --out[/] wrote; those of two sweeps; or that of a "
-            "finished comparison, to show it again.",
-            show_default=False,
-        ),
-    ],
+    what: Compared,
     queues: Queues = None,
     settings: QueueSettings = None,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            "--at",
-            metavar="PATH",
-            help="Queue to replace, by the path of its key; of finished runs, its name. Default: the bottleneck's.",
-        ),
-    ] = None,
+    at: At = None,
     overrides: Overrides = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option("--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Runs of each discipline. Default: 3."),
-    ] = None,
+    seeds: Seeds = None,
     jobs: Jobs = None,
     dask: Dask = None,
     as_json: AsJson = False,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out", metavar="DIR", help="Folder for page, tables and figure. Default: out/compare/<scenario>."
-        ),
-    ] = None,
+    out: OutputFolder = None,
     allow_python: AllowPython = False,
 ) -> None:
     """Run a scenario under several queue disciplines, or take finished runs, and print them side by side."""

@@ -15,77 +15,88 @@ from .options import AllowPython, AsJson, Jobs, Overrides, ScenarioFile, folder_
 NOT_FOUND = 1
 
 
+Utilization = Annotated[
+    float | None,
+    typer.Option("--target-utilization", metavar="SHARE", help="Least share of its time that the link sends: 0.8."),
+]
+DropRate = Annotated[
+    float | None,
+    typer.Option("--target-drop-rate", metavar="SHARE", help="Largest share of packets that are dropped: 0.001."),
+]
+DelayP99 = Annotated[
+    str | None,
+    typer.Option("--target-delay-p99", metavar="TIME", help='Largest 99th percentile of one-way delay: "50 ms".'),
+]
+DelayP95 = Annotated[
+    str | None, typer.Option("--target-delay-p95", metavar="TIME", help="Largest 95th percentile of one-way delay.")
+]
+DelayP50 = Annotated[
+    str | None, typer.Option("--target-delay-p50", metavar="TIME", help="Largest median of one-way delay.")
+]
+SizedQueue = Annotated[
+    str | None,
+    typer.Option("--queue", metavar="LINK", help="Queue to size, by its link. Default: the bottleneck's."),
+]
+SizedKey = Annotated[
+    str | None,
+    typer.Option("--key", metavar="PATH", help="Queue to size, by the path of its limit in the scenario."),
+]
+Seeds = Annotated[
+    int | None,
+    typer.Option("--seeds", metavar="N", min=2, max=MOST_SEEDS, help="Runs of each size to begin with. Default: 4."),
+]
+MaxSeeds = Annotated[
+    int | None,
+    typer.Option(
+        "--max-seeds",
+        metavar="N",
+        max=MOST_SEEDS,
+        help="The most runs of an undecided size. Default: 4 times --seeds.",
+    ),
+]
+Least = Annotated[
+    int | None,
+    typer.Option(
+        "--min", metavar="N", min=1, help="Smallest size to try, in the unit of the limit. Default: one packet."
+    ),
+]
+Most = Annotated[
+    int | None,
+    typer.Option("--max", metavar="N", min=1, help="Largest size to try. Default: 4 RTT·C, but at least 1024 packets."),
+]
+Precision = Annotated[
+    float | None,
+    typer.Option(
+        "--precision",
+        metavar="SHARE",
+        help="Relative difference below which two sizes count as equal. Default: 0.02.",
+    ),
+]
+OutputFolder = Annotated[
+    str | None,
+    typer.Option("--out", metavar="DIR", help="Folder for table and figure. Default: out/size-buffer/<scenario>."),
+]
+
+
 def size_buffer(  # noqa: PLR0913 - typer makes an option of each
     scenario: ScenarioFile,
     *,
-    utilization: Annotated[
-        float | None,
-        typer.Option("--target-utilization", metavar="SHARE", help="Least share of its time that the link sends: 0.8."),
-    ] = None,
-    drop_rate: Annotated[
-        float | None,
-        typer.Option("--target-drop-rate", metavar="SHARE", help="Largest share of packets that are dropped: 0.001."),
-    ] = None,
-    delay_p99: Annotated[
-        str | None,
-        typer.Option("--target-delay-p99", metavar="TIME", help='Largest 99th percentile of one-way delay: "50 ms".'),
-    ] = None,
-    delay_p95: Annotated[
-        str | None, typer.Option("--target-delay-p95", metavar="TIME", help="Largest 95th percentile of one-way delay.")
-    ] = None,
-    delay_p50: Annotated[
-        str | None, typer.Option("--target-delay-p50", metavar="TIME", help="Largest median of one-way delay.")
-    ] = None,
-    queue: Annotated[
-        str | None,
-        typer.Option("--queue", metavar="LINK", help="Queue to size, by its link. Default: the bottleneck's."),
-    ] = None,
-    key: Annotated[
-        str | None,
-        typer.Option("--key", metavar="PATH", help="Queue to size, by the path of its limit in the scenario."),
-    ] = None,
+    utilization: Utilization = None,
+    drop_rate: DropRate = None,
+    delay_p99: DelayP99 = None,
+    delay_p95: DelayP95 = None,
+    delay_p50: DelayP50 = None,
+    queue: SizedQueue = None,
+    key: SizedKey = None,
     overrides: Overrides = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(
-            "--seeds", metavar="N", min=2, max=MOST_SEEDS, help="Runs of each size to begin with. Default: 4."
-        ),
-    ] = None,
-    max_seeds: Annotated[
-        int | None,
-        typer.Option(
-            "--max-seeds",
-            metavar="N",
-            max=MOST_SEEDS,
-            help="The most runs of an undecided size. Default: 4 times --seeds.",
-        ),
-    ] = None,
-    least: Annotated[
-        int | None,
-        typer.Option(
-            "--min", metavar="N", min=1, help="Smallest size to try, in the unit of the limit. Default: one packet."
-        ),
-    ] = None,
-    most: Annotated[
-        int | None,
-        typer.Option(
-            "--max", metavar="N", min=1, help="Largest size to try. Default: 4 RTT·C, but at least 1024 packets."
-        ),
-    ] = None,
-    precision: Annotated[
-        float | None,
-        typer.Option(
-            "--precision",
-            metavar="SHARE",
-            help="Relative difference below which two sizes count as equal. Default: 0.02.",
-        ),
-    ] = None,
+    seeds: Seeds = None,
+    max_seeds: MaxSeeds = None,
+    least: Least = None,
+    most: Most = None,
+    precision: Precision = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="DIR", help="Folder for table and figure. Default: out/size-buffer/<scenario>."),
-    ] = None,
+    out: OutputFolder = None,
     allow_python: AllowPython = False,
 ) -> None:
     """Search for the smallest buffer that reaches a target, and draw it with the rules of thumb.

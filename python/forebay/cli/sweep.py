@@ -41,75 +41,88 @@ if TYPE_CHECKING:
 DONE, SOME_FAILED = 0, 1
 
 
+Varied = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        metavar="KEY.PATH=VALUES",
+        help="Values [bold]a,b,c[/]; or a range [bold]lin:10 Mbps:100 Mbps:4[/] or [bold]log:1:1000:7[/]; "
+        "with --samples, [bold]uniform:0:1[/] or [bold]loguniform:1 ms:1 s[/]. Repeatable.",
+        show_default=False,
+        autocompletion=completion.paths,
+    ),
+]
+InStep = Annotated[bool, typer.Option("--in-step", help="Change all keys together, in place of a grid.")]
+Samples = Annotated[
+    int | None, typer.Option("--samples", metavar="N", min=1, help="Draw N points, in place of a grid.")
+]
+Sampling = Annotated[
+    str,
+    typer.Option("--sampling", metavar="latin|random", help="Draw a Latin hypercube, or independent points."),
+]
+At = Annotated[
+    str | None,
+    typer.Option(
+        "--at",
+        metavar="PATH",
+        help="Queue that --queues replaces, by the path of its key. Default: the bottleneck's.",
+    ),
+]
+Seeds = Annotated[
+    int,
+    typer.Option(
+        "--seeds",
+        metavar="N",
+        min=1,
+        max=MOST_SEEDS,
+        help="Runs of each point; with --until, the number to begin with.",
+    ),
+]
+UntilRule = Annotated[
+    str | None,
+    typer.Option(
+        "--until",
+        metavar="RULE",
+        help="Add seeds until half the 95 % interval of a metric is narrower: [bold]goodput < 2 %[/].",
+        autocompletion=completion.metrics,
+    ),
+]
+MaxSeeds = Annotated[
+    int, typer.Option("--max-seeds", metavar="N", min=1, max=MOST_SEEDS, help="The most runs of a point.")
+]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Run again what failed before, in place of keeping its error.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Estimate the number of runs, their time and their size; keep nothing.")
+]
+OutputFolder = Annotated[
+    str | None,
+    typer.Option("--out", metavar="DIR", help="Folder for tables and runs. Default: out/sweep/<scenario>."),
+]
+
+
 def sweep(  # noqa: PLR0913 - typer makes an option of each
     scenario: ScenarioFile,
     *,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--vary",
-            metavar="KEY.PATH=VALUES",
-            help="Values [bold]a,b,c[/]; or a range [bold]lin:10 Mbps:100 Mbps:4[/] or [bold]log:1:1000:7[/]; "
-            "with --samples, [bold]uniform:0:1[/] or [bold]loguniform:1 ms:1 s[/]. Repeatable.",
-            show_default=False,
-            autocompletion=completion.paths,
-        ),
-    ] = None,
-    in_step: Annotated[bool, typer.Option("--in-step", help="Change all keys together, in place of a grid.")] = False,
-    samples: Annotated[
-        int | None, typer.Option("--samples", metavar="N", min=1, help="Draw N points, in place of a grid.")
-    ] = None,
-    sampling: Annotated[
-        str,
-        typer.Option("--sampling", metavar="latin|random", help="Draw a Latin hypercube, or independent points."),
-    ] = "latin",
+    vary: Varied = None,
+    in_step: InStep = False,
+    samples: Samples = None,
+    sampling: Sampling = "latin",
     queues: Queues = None,
     settings: QueueSettings = None,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            "--at",
-            metavar="PATH",
-            help="Queue that --queues replaces, by the path of its key. Default: the bottleneck's.",
-        ),
-    ] = None,
+    at: At = None,
     overrides: Overrides = None,
-    seeds: Annotated[
-        int,
-        typer.Option(
-            "--seeds",
-            metavar="N",
-            min=1,
-            max=MOST_SEEDS,
-            help="Runs of each point; with --until, the number to begin with.",
-        ),
-    ] = 3,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            "--until",
-            metavar="RULE",
-            help="Add seeds until half the 95 % interval of a metric is narrower: [bold]goodput < 2 %[/].",
-            autocompletion=completion.metrics,
-        ),
-    ] = None,
-    max_seeds: Annotated[
-        int, typer.Option("--max-seeds", metavar="N", min=1, max=MOST_SEEDS, help="The most runs of a point.")
-    ] = 100,
+    seeds: Seeds = 3,
+    until: UntilRule = None,
+    max_seeds: MaxSeeds = 100,
     jobs: Jobs = None,
     dask: Dask = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run again what failed before, in place of keeping its error.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Estimate the number of runs, their time and their size; keep nothing.")
-    ] = False,
+    retry_failed: RetryFailed = False,
+    dry_run: DryRun = False,
     every_row: EveryRow = False,
     as_json: AsJson = False,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="DIR", help="Folder for tables and runs. Default: out/sweep/<scenario>."),
-    ] = None,
+    out: OutputFolder = None,
     allow_python: AllowPython = False,
 ) -> None:
     """Run a scenario at many points, each under several seeds, and print means with intervals.
