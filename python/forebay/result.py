@@ -20,15 +20,7 @@ from .runs.delays import DELAYS_FILE, read_delays, share
 from .runs.series import SERIES_FILE, Series, SeriesKind, long_frame, narrowed, read_series
 from .storage.document import TABLES, Document, Rows, json_parts, json_text
 from .storage.frames import frame_of
-from .storage.stored import (
-    UNREADABLE,
-    check_columns,
-    check_kinds,
-    read_document,
-    read_table,
-    reason_of,
-    write_frame,
-)
+from .storage.stored import check_columns, check_kinds, read_document, read_table, reading, write_frame
 
 if TYPE_CHECKING:
     from ._core import RawResult
@@ -324,7 +316,8 @@ class Result:
 
         """
         path = Path(folder)
-        try:
+        absent, write = f"{path} holds no complete result", f"`forebay run SCENARIO.toml --out {path}` writes one"
+        with reading(f"the result in {path}", absent=absent, write=write, again="run the scenario again"):
             document = read_document(path / RESULT_FILE)
             if "capture" in document:
                 message = f"{path} holds a replay, not a run\nhint: `forebay plot {path}` draws it"
@@ -350,15 +343,6 @@ class Result:
                 delays=read_delays(path / DELAYS_FILE, ("group", "kind")),
                 **kept,
             )
-        except InputError:
-            raise
-        except FileNotFoundError as error:
-            message = f"{path} holds no complete result: there is no {error.filename}"
-            message += f"\nhint: `forebay run SCENARIO.toml --out {path}` writes one"
-            raise InputError(message) from None
-        except UNREADABLE as error:
-            message = f"cannot read the result in {path}: {reason_of(error)}\nhint: run the scenario again"
-            raise InputError(message) from None
 
 
 load = Result.load

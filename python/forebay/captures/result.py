@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict
 import polars as pl
 
 from forebay import captures, display
-from forebay.errors import InputError
 from forebay.folder import RESULT_FILE, staged
 from forebay.runs.delays import DELAYS_FILE, read_delays, share
 from forebay.runs.series import SERIES_FILE, Series, long_frame, narrowed, read_series
@@ -23,7 +22,7 @@ from forebay.storage.stored import (
     check_kinds,
     read_document,
     read_frame,
-    reason_of,
+    reading,
     tables_in,
     write_frame,
 )
@@ -226,7 +225,8 @@ class ReplayResult:
 
         """
         path = Path(folder)
-        try:
+        absent, write = f"{path} holds no complete replay", f"`forebay replay CAPTURE --out {path}` writes one"
+        with reading(f"the replay in {path}", absent=absent, write=write, again="replay the capture again"):
             document = read_document(path / RESULT_FILE)
             document = {**_LATER, "warnings": [], "fitted": {}, **document}
             kept: dict[str, Any] = {name: document[name] for name in _FACTS}
@@ -238,13 +238,6 @@ class ReplayResult:
                 check_columns(kept[table], ("queue",), f"{table}.parquet")
             delays = read_delays(path / DELAYS_FILE, ("queue",))
             return cls(delays=delays, all_series=read_series(path / SERIES_FILE, document["series"]), **kept)
-        except FileNotFoundError as error:
-            message = f"{path} holds no complete replay: there is no {error.filename or RESULT_FILE}"
-            message += f"\nhint: `forebay replay CAPTURE --out {path}` writes one"
-            raise InputError(message) from None
-        except UNREADABLE as error:
-            message = f"cannot read the replay in {path}: {reason_of(error)}\nhint: replay the capture again"
-            raise InputError(message) from None
 
 
 def is_replay(folder: str | PathLike[str]) -> bool:

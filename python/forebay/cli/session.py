@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from forebay.experiment.errors import ExperimentError
 from forebay.experiment.judge import ClaimResult, judge_all
 from forebay.experiment.load import load_experiment, select_experiments
 from forebay.experiment.plan import Cell, Plan, make_plan
-from forebay.experiment.python_code import checked
+from forebay.experiment.python_code import prepared
 from forebay.experiment.refusal import refused_at_evaluation
 from forebay.experiment.report import (
     count_line,
@@ -30,7 +29,6 @@ from forebay.folder import NotWrittenError, named, staged
 from forebay.runs.execute import Simulate, execute
 from forebay.runs.job import Job
 from forebay.runs.seeds import MOST_SEEDS
-from forebay.runs.simulate import simulate as simulate_with_core
 from forebay.runs.store import Store
 from forebay.runs.workers import Where, Workers
 
@@ -89,14 +87,9 @@ def reproduce(
             raise ExperimentError(message)
         paths = select_experiments(ids)
         plans = _plans(paths, quick=quick, seeds=seeds)
-        if simulate is None:
-            # Nothing runs before everything is known to be valid.
-            plans, guests = checked(plans, paths, allowed=allow_python)
-            simulate = partial(simulate_with_core, guests=guests)
-        else:
-            guests = None
+        plans, run, guests = prepared(plans, paths, allowed=allow_python, simulate=simulate)
         folder = Path("out") / "reproduce" if out is None else named(out)
-        session = _Session(plans, folder, as_json, simulate, guests)
+        session = _Session(plans, folder, as_json, run, guests)
         return session.run(where)
     except (InputError, ScenarioError, DisciplineError) as error:
         terminal.complain_of(error)

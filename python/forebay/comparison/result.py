@@ -13,13 +13,12 @@ import numpy as np
 import polars as pl
 
 from forebay import _core, comparison, display, reporting
-from forebay.errors import InputError
 from forebay.folder import SCENARIO_FILE, staged_beside_runs
 from forebay.runs.mean import known, mean_cells
 from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, Measures
 from forebay.storage.document import Document, json_text
 from forebay.storage.frames import write_csv
-from forebay.storage.stored import UNREADABLE, check_kinds, read_document, reason_of, tables_in
+from forebay.storage.stored import check_kinds, read_document, reading, tables_in
 
 from .numbers import Numbers
 
@@ -128,7 +127,8 @@ class Comparison(Numbers):
 
         """
         path = Path(folder) / f"{STEM}.json"
-        try:
+        absent, write = f"{folder} holds no comparison", "`forebay compare --out` writes one"
+        with reading(str(path), absent=absent, write=write, again="compare again"):
             document = read_document(path)
             check_kinds({"toml": "", "at": "", **document}, _KINDS, path.name)
             facts: dict[str, Any] = {"toml": "", **{name: document[name] for name in _FACTS if name in document}}
@@ -144,12 +144,6 @@ class Comparison(Numbers):
                 at=document.get("at", ""),
                 several_queues=bool(document.get("several_queues")),
             )
-        except FileNotFoundError:
-            message = f"{folder} holds no comparison: there is no {path}\nhint: `forebay compare --out` writes one"
-            raise InputError(message) from None
-        except UNREADABLE as error:
-            message = f"cannot read {path}: {reason_of(error)}\nhint: compare again"
-            raise InputError(message) from None
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write `compare.csv`, `.json`, `.md`, `.html`, `.png` and `.svg`, and the scenario.

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from forebay.disciplines.guests import Guests, digest_of, plans_of
 from forebay.errors import InputError
+from forebay.runs.execute import Simulate
 from forebay.runs.simulate import check
+from forebay.runs.simulate import simulate as simulate_with_core
 
 from .plan import Plan
+
+
+def prepared(
+    plans: Sequence[Plan], paths: Sequence[Path], *, allowed: bool, simulate: Simulate | None
+) -> tuple[list[Plan], Simulate, Guests | None]:
+    """Return the plans, the function that runs a scenario, and the classes that the scenarios name.
+
+    Without `simulate`, this function is the simulator, and all scenarios are valid: nothing runs before.
+    """
+    if simulate is not None:
+        return list(plans), simulate, None
+    found, guests = checked(plans, paths, allowed=allowed)
+    return found, partial(simulate_with_core, guests=guests), guests
 
 
 def checked(plans: Sequence[Plan], paths: Sequence[Path], *, allowed: bool) -> tuple[list[Plan], Guests]:

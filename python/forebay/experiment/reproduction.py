@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ from forebay import display, experiment
 from forebay.folder import kept_in, named, staged
 from forebay.runs.execute import Simulate, execute
 from forebay.runs.seeds import MOST_SEEDS
-from forebay.runs.simulate import simulate as simulate_with_core
 from forebay.runs.store import Store
 from forebay.runs.workers import Where
 from forebay.storage.document import Document, json_text
@@ -28,7 +27,7 @@ from .judge import ClaimResult, judge_all
 from .load import list_experiments as list_all
 from .load import load_experiment, select_experiments
 from .plan import Plan, make_plan
-from .python_code import checked
+from .python_code import prepared
 from .refusal import refused_at_evaluation
 from .report import count_line, experiment_json, write_experiment, write_scenarios, write_summary
 from .runs import Runs
@@ -304,12 +303,7 @@ def run_experiment(
         message = f"seeds: must be from 1 to {MOST_SEEDS}, and is {seeds}"
         raise ExperimentError(message)
     plan = make_plan(load_experiment(path), quick=quick, seeds=seeds)
-    if simulate is None:
-        # Nothing runs before everything is known to be valid.
-        (plan,), guests = checked([plan], [path], allowed=allow_python)
-        simulate = partial(simulate_with_core, guests=guests)
-    else:
-        guests = None
+    (plan,), run, guests = prepared([plan], [path], allowed=allow_python, simulate=simulate)
     done = 0
 
     def step(*_: object) -> None:
@@ -322,7 +316,7 @@ def run_experiment(
     # Nothing is written before there is something to run on.
     with where.hire(len(plan.jobs), guests) as workers, kept_in(out) as folder:
         store = Store(folder / plan.experiment.id / "runs")
-        finished = execute(plan.jobs, lambda _: store, simulate, workers=workers, on_done=step)
+        finished = execute(plan.jobs, lambda _: store, run, workers=workers, on_done=step)
         with closing(finished):
             for job, outcome in finished:
                 found.setdefault(job.key.at, {})[job.seed] = outcome

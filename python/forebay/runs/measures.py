@@ -19,21 +19,6 @@ if TYPE_CHECKING:
 
     Tables = Mapping[str, Mapping[str, NDArray[Any]]]
 
-QUEUE_METRICS = (
-    "goodput_bps",
-    "goodput_total_bps",
-    "jain",
-    "loss",
-    "delay_mean_s",
-    "delay_p50_s",
-    "delay_p99_s",
-    "jitter_s",
-    "utilization",
-    "length_mean_packets",
-    "state_bytes",
-)
-"""Of all flows, and of the queue and its link; `goodput_bps` is the mean of a flow."""
-
 GROUP_METRICS = (
     "goodput_bps",
     "goodput_total_bps",
@@ -45,6 +30,9 @@ GROUP_METRICS = (
     "jitter_s",
 )
 """Columns of each group of flows; `goodput_bps` is the mean of its flows."""
+
+QUEUE_METRICS = (*GROUP_METRICS, "utilization", "length_mean_packets", "state_bytes")
+"""Of all flows, and of the queue and its link; `goodput_bps` is the mean of a flow."""
 
 
 @dataclass(frozen=True)

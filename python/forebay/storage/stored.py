@@ -12,13 +12,15 @@ import json
 import math
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from forebay.errors import InputError
 from forebay.folder import SCENARIO_FILE
 
 UNREADABLE: tuple[type[BaseException], ...] = (
@@ -58,6 +60,29 @@ def reason_of(error: BaseException) -> str:
         return f"there is no {error.args[0]!r}" if error.args else "a key is missing"
     lines = str(error).strip().splitlines()
     return lines[0][:300] if lines else type(error).__name__
+
+
+@contextmanager
+def reading(what: str, *, absent: str, write: str, again: str) -> Iterator[None]:
+    """Make an InputError of it if a result cannot be read within the block.
+
+    Args:
+        what: The result and its place: "the sweep in out".
+        absent: The message where a file is missing: "out holds no finished sweep".
+        write: The hint there.
+        again: The hint where a file is damaged.
+
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except FileNotFoundError as error:
+        message = f"{absent}: there is no {error.filename}\nhint: {write}"
+        raise InputError(message) from None
+    except UNREADABLE as error:
+        message = f"cannot read {what}: {reason_of(error)}\nhint: {again}"
+        raise InputError(message) from None
 
 
 def open_file(path: Path) -> BufferedReader:

@@ -25,7 +25,7 @@ from forebay.storage.stored import (
     check_kinds,
     read_document,
     read_frame,
-    reason_of,
+    reading,
     tables_in,
     write_frame,
 )
@@ -186,7 +186,12 @@ class Sweep:
 
         """
         path = Path(folder)
-        try:
+        with reading(
+            f"the sweep in {path}",
+            absent=f"{path} holds no finished sweep",
+            write="`forebay sweep --out` writes one; the same command continues a stopped one",
+            again="the same command makes its tables again from the runs that can be read",
+        ):
             facts = read_document(path / SWEEP_FILE)
             check_kinds(facts, _KINDS, SWEEP_FILE)
             frames = [read_frame(path / name) for name in (POINTS_FILE, RUNS_FILE)]
@@ -204,14 +209,6 @@ class Sweep:
                 fitted=tables_in(facts.get("fitted", {}), "fitted"),
                 several_queues=bool(facts.get("several_queues")),
             )
-        except FileNotFoundError as error:
-            message = f"{path} holds no finished sweep: there is no {error.filename}"
-            message += "\nhint: `forebay sweep --out` writes one; the same command continues a stopped one"
-            raise InputError(message) from None
-        except UNREADABLE as error:
-            message = f"cannot read the sweep in {path}: {reason_of(error)}\n"
-            message += "hint: the same command makes its tables again from the runs that can be read"
-            raise InputError(message) from None
 
 
 def _check_frames(points: pl.DataFrame, runs: pl.DataFrame, keys: Sequence[str]) -> None:
