@@ -20,7 +20,7 @@ def lazily(
     Args:
         package: Its name.
         modules: The modules that are used through it.
-        names: The names that it has from its modules, by module.
+        names: More of them, with the names that the package has from each.
 
     """
     home_of = {name: module for module, found in names.items() for name in found}
@@ -28,7 +28,7 @@ def lazily(
     def load(name: str) -> object:
         if name in home_of:
             return getattr(import_module(f"{package}.{home_of[name]}"), name)
-        if name in modules:
+        if name in modules or name in names:
             return import_module(f"{package}.{name}")
         message = f"module {package!r} has no attribute {name!r}"
         raise AttributeError(message)

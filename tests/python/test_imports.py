@@ -108,16 +108,18 @@ def dotted(node: ast.AST) -> str:
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
+def uses(found: list[ast.AST], names: Mapping[str, str]) -> set[str]:
+    """The dotted names that begin with a name that an import binds."""
+    words = (dotted(node).partition(".") for node in found)
+    return {f"{names[first]}.{rest}" for first, _, rest in words if rest and first in names}
+
+
 def imports(module: str, *, annotations: bool = False) -> set[str]:
     """The modules that one loads, at once or at the first use of a name."""
     # A module that a package loads at the first use of a name counts where that name is used.
     found = list(nodes(tree_of(module), annotations=annotations and not is_lazy(module)))
     names = bound(module, iter(found))
-    targets = set(names.values())
-    for node in found:
-        first, _, rest = dotted(node).partition(".")
-        if rest and first in names:
-            targets.add(f"{names[first]}.{rest}")
+    targets = {*names.values(), *uses(found, names)}
     homes = {place for target in targets if (place := home(target)) is not None}
     # Importing a module runs the packages around it first.
     around = {place.rsplit(".", depth)[0] for place in homes for depth in range(1, place.count(".") + 1)}
@@ -162,7 +164,7 @@ def test_annotations_tie_no_more_than_three_modules() -> None:
 
 def test_a_cycle_through_the_first_use_of_a_name_is_found() -> None:
     used = imports("forebay.comparison.result")
-    assert {"forebay.reporting.page", "forebay.comparison.figure", "forebay.errors"} <= used
+    assert {"forebay.reporting.page", "forebay.comparison.figure", "forebay.folder"} <= used
     assert cycles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
 
 
@@ -193,6 +195,17 @@ def test_a_package_loads_the_names_that_it_declares(package: str) -> None:
         assert getattr(loaded, name) is there
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         loaded.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_is_used_only_through_a_package_that_loads_it(module: str) -> None:
+    found = list(nodes(tree_of(module), annotations=False))
+    through = {name: target for name, target in bound(module, iter(found)).items() if target in PACKAGES}
+    for use in uses(found, through):
+        package = max((it for it in through.values() if use.startswith(f"{it}.")), key=len)
+        name = use.removeprefix(f"{package}.").partition(".")[0]
+        modules = {place.rpartition(".")[0] for place in lazy_names(package).values()}
+        assert not is_lazy(package) or name in lazy_names(package) or f"{package}.{name}" in modules, use
 
 
 def test_a_start_loads_no_slow_library() -> None:

@@ -120,7 +120,7 @@ sys.meta_path.insert(0, Finder())
 
 IN_A_FINALIZER = """
 import os, signal, time
-from forebay import interrupt
+from forebay.cli import interrupt
 interrupt.listen()
 class Finalized:
     def __del__(self):

@@ -12,7 +12,7 @@ import tomli_w
 
 import forebay as fb
 from experiment_samples import FILE
-from forebay.experiment.command import reproduce as reproduce_command
+from forebay.cli.session import reproduce as reproduce_command
 from forebay.experiment.reproduction import run_experiment
 from forebay.runs.workers import Where
 from test_experiment_reproduce import Simulator

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from forebay import experiment
+from forebay import experiment as experiments
 from forebay.folder import staged
 
 from .judge import VERDICTS, ClaimResult, judge_all
@@ -72,7 +72,7 @@ def write_scenarios(plan: Plan, folder: Path) -> None:
 def write_experiment(folder: Path, plan: Plan, runs: Runs, claims: list[ClaimResult]) -> list[Path]:
     """Draw the figures and write the page; return the files of the figures."""
     with staged(folder) as staging:
-        figures = experiment.figures.draw_figures(runs, staging)
+        figures = experiments.figures.draw_figures(runs, staging)
         write_page(staging / "report.md", runs, plan, claims, figures)
     return [folder / figure.name for figure in figures]
 
