@@ -34,7 +34,8 @@ class Until:
     def parse(cls, text: str) -> Until:
         """Parse "goodput < 2 %" and "tcp.delay_p99 < 0.5 ms". Raises InputError for anything else."""
         match = _FORM.fullmatch(text)
-        if match is None or float(match[2]) == 0.0:
+        # A number that is zero in the smallest unit, a billionth, would never be reached.
+        if match is None or float(match[2]) * 1e-9 == 0.0:
             message = f"--until {text}: this is not a rule\nhint: write METRIC < NUMBER %, such as goodput < 2 %"
             raise InputError(message)
         metric, number, unit = match[1], float(match[2]), match[3]
