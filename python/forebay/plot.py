@@ -10,10 +10,9 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from .display.figure import COLOURS, Figure, draw_delays, line_styles, literal, new_figure, style
+from .display.figure import COLOURS, Figure, draw_delays, line_styles, literal, new_figure, save_figures, style
 from .display.quantity import label, scale, time_scale
 from .errors import InputError
-from .folder import staged
 from .runs.congestion import OF_PORTS, busiest_first
 from .runs.series import Series, SeriesKind
 
@@ -187,13 +186,7 @@ class Plots:
             figures[f"queue-{_file_part(entry.name)}"] = self.queue(entry.name)
         kinds = dict.fromkeys(entry.kind for entry in self._result.all_series if entry.kind != "queue")
         figures |= {f"series-{_file_part(kind)}": self.series(kind) for kind in kinds}
-        names = []
-        with staged(folder) as staging, style():
-            for stem, figure in figures.items():
-                for suffix in suffixes:
-                    names.append(f"{stem}{suffix}")
-                    figure.savefig(staging / names[-1], metadata={"Date": None} if suffix == ".svg" else None)
-        return [folder / name for name in names]
+        return save_figures(figures, folder, suffixes)
 
     def _flow_bars(self, quantity: str, heading: str) -> Figure:
         with style():

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from forebay.display.figure import COLOURS, Figure, draw_delays, line_styles, literal, new_figure, save_figure, style
+from forebay.display.figure import COLOURS, Figure, draw_delays, line_styles, literal, new_figure, save_figures, style
 from forebay.display.quantity import Scale, label, scale, text_with_unit, time_scale
 from forebay.errors import InputError
 
@@ -113,16 +113,19 @@ class ReplayPlots:
     def save_all(self, folder: Path) -> list[Path]:
         """Draw every figure into files of a folder, as PNG and SVG, and return the paths of the files.
 
+        Either all of them appear or none.
+
         Args:
             folder: Where to write.
+
+        Raises:
+            InputError: If the folder cannot be written.
 
         """
         figures = {"queues": self.queues(), "flows": self.flows()}
         if self._result.delays.height:
             figures["delay-distribution"] = self.delay_distribution()
-        for stem, figure in figures.items():
-            save_figure(figure, folder, stem)
-        return [folder / f"{stem}{suffix}" for stem in figures for suffix in (".png", ".svg")]
+        return save_figures(figures, folder)
 
     def _is_drawn(self, quantity: str) -> bool:
         return any(_peak(series.values) > 0 for series in self._result.find_series(quantity=quantity))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import cycle
 from os import PathLike
@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
-from forebay.folder import staged_beside_runs
+from forebay.folder import staged, staged_beside_runs
 from forebay.storage.frames import write_csv
 
 from .quantity import label, scale
@@ -82,11 +82,20 @@ def new_figure(**options: Any) -> Figure:
     return Figure(layout="constrained", **options)
 
 
-def save_figure(figure: Figure, folder: Path, stem: str) -> None:
-    """Write the figure as PNG and SVG. Equal figures are equal files."""
+def save_figure(figure: Figure, folder: Path, stem: str, suffixes: Sequence[str] = (".png", ".svg")) -> list[str]:
+    """Write the figure in these formats and return the names of the files. Equal figures are equal files."""
+    names = [f"{stem}{suffix}" for suffix in suffixes]
     with style():
-        figure.savefig(folder / f"{stem}.png")
-        figure.savefig(folder / f"{stem}.svg", metadata={"Date": None})
+        for name in names:
+            figure.savefig(folder / name, metadata={"Date": None} if name.endswith(".svg") else None)
+    return names
+
+
+def save_figures(figures: Mapping[str, Figure], folder: Path, suffixes: Sequence[str] = (".png", ".svg")) -> list[Path]:
+    """Write all figures, or none, under their names, and return the paths. Raises InputError if it cannot."""
+    with staged(folder) as staging:
+        names = [name for stem, figure in figures.items() for name in save_figure(figure, staging, stem, suffixes)]
+    return [folder / name for name in names]
 
 
 def save_study(folder: str | PathLike[str], stem: str, table: pl.DataFrame, document: str, figure: Figure) -> None:

@@ -63,11 +63,11 @@ def reason_of(error: BaseException) -> str:
 
 
 @contextmanager
-def reading(what: str, *, absent: str, write: str, again: str) -> Iterator[None]:
+def reading(result: str, *, absent: str, write: str, again: str) -> Iterator[None]:
     """Make an InputError of it if a result cannot be read within the block.
 
     Args:
-        what: The result and its place: "the sweep in out".
+        result: The kind of result, and its place: "the sweep in out".
         absent: The message where a file is missing: "out holds no finished sweep".
         write: The hint there.
         again: The hint where a file is damaged.
@@ -81,7 +81,7 @@ def reading(what: str, *, absent: str, write: str, again: str) -> Iterator[None]
         message = f"{absent}: there is no {error.filename}\nhint: {write}"
         raise InputError(message) from None
     except UNREADABLE as error:
-        message = f"cannot read {what}: {reason_of(error)}\nhint: {again}"
+        message = f"cannot read {result}: {reason_of(error)}\nhint: {again}"
         raise InputError(message) from None
 
 
