@@ -208,6 +208,17 @@ def test_a_module_is_used_only_through_a_package_that_loads_it(module: str) -> N
         assert not is_lazy(package) or name in lazy_names(package) or f"{package}.{name}" in modules, use
 
 
+def test_a_package_declares_no_more_than_is_used_through_it() -> None:
+    used = set()
+    for module in MODULES:
+        found = list(nodes(tree_of(module), annotations=False))
+        used |= uses(found, {name: target for name, target in bound(module, iter(found)).items() if target in PACKAGES})
+    # The names of these two are for users.
+    for package in filter(is_lazy, PACKAGES - {"forebay", "forebay.fluid_model"}):
+        declared = {f"{package}.{name}" for name in lazy_names(package)}
+        assert {name for name in declared if not any(f"{use}.".startswith(f"{name}.") for use in used)} == set()
+
+
 def test_a_start_loads_no_slow_library() -> None:
     program = "import sys, forebay.cli.entry; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 from forebay.lazy import lazily
 
-__all__ = ["compiled", "compiling", "guests"]
+__all__ = ["compiling", "guests"]
 
 if TYPE_CHECKING:
-    from . import compiled, compiling, guests
+    from . import compiling, guests
 else:
     __getattr__ = lazily(__name__, __all__)
