@@ -6,8 +6,10 @@
 mod modules;
 mod source;
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result};
-use cargo_metadata::{Package, TargetKind};
+use cargo_metadata::{Package, Target, TargetKind};
 use petgraph::algo::{greedy_feedback_arc_set, tarjan_scc};
 use petgraph::graph::DiGraph;
 
@@ -23,17 +25,26 @@ const LIMITS: &[(&str, usize)] =
 /// One line for each circle of a package's files that is too large.
 pub fn check(package: &Package) -> Result<Vec<String>> {
     let limit = LIMITS.iter().find(|(name, _)| *name == package.name.as_str()).map_or(MAX_FILES, |(_, limit)| *limit);
-    let shipped = [TargetKind::Lib, TargetKind::CDyLib, TargetKind::Bin];
     let mut findings = Vec::new();
-    for target in package.targets.iter().filter(|target| target.kind.iter().any(|kind| shipped.contains(kind))) {
+    for (_, modules) in modules(package)? {
+        findings.extend(circles(&modules, limit).into_iter().map(|circle| format!("{}: {circle}", package.name)));
+    }
+    Ok(findings)
+}
+
+/// The modules of each target of a package that ships, with the folder of their files.
+pub fn modules(package: &Package) -> Result<Vec<(PathBuf, Modules)>> {
+    let shipped = [TargetKind::Lib, TargetKind::CDyLib, TargetKind::Bin];
+    let targets = package.targets.iter().filter(|target| target.kind.iter().any(|kind| shipped.contains(kind)));
+    let read = |target: &Target| {
         let root = target.src_path.as_std_path();
         let folder = root.parent().with_context(|| format!("{} has no folder", root.display()))?;
         let name = target.src_path.file_name().with_context(|| format!("{} has no name", root.display()))?;
         let modules = Modules::read(name, &|path| std::fs::read_to_string(folder.join(path)).ok())
             .with_context(|| format!("{}: cannot follow its modules", package.name))?;
-        findings.extend(circles(&modules, limit).into_iter().map(|circle| format!("{}: {circle}", package.name)));
-    }
-    Ok(findings)
+        Ok((folder.to_path_buf(), modules))
+    };
+    targets.map(read).collect()
 }
 
 /// A description of each circle of more than `limit` files.

@@ -3,6 +3,7 @@
 //! - `walls`: who may import whom, over `cargo metadata`; circles of files within a crate;
 //! - `tidy`: lengths, names and headings that no other tool checks;
 //! - `prose [PATH...]`: patterns of hard English, and commit subjects; with paths, also in files not yet done;
+//! - `lines`: prints the number of lines of code, without comments, blank lines and tests;
 //! - `generate [--check]`: the JSON Schema, the Python types and the reference pages; `--check` only compares.
 //!
 //! Each ends with status 1 and one line for every finding when something is not as it should be.
@@ -10,7 +11,9 @@
 mod circles;
 mod generate;
 mod guide;
+mod lines;
 mod prose;
+mod shipped;
 mod tidy;
 mod walls;
 
@@ -19,7 +22,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-const USAGE: &str = "usage: cargo xtask walls | tidy | prose [PATH...] | generate [--check]";
+const USAGE: &str = "usage: cargo xtask walls | tidy | prose [PATH...] | lines | generate [--check]";
 
 /// The repository's root: the folder above this package.
 fn root() -> PathBuf {
@@ -33,6 +36,7 @@ fn findings(arguments: &[&str]) -> Result<Vec<String>> {
         ["walls"] => walls::check(&root()),
         ["tidy"] => tidy::check(&root()),
         ["prose", paths @ ..] => prose::check(&root(), paths),
+        ["lines"] => lines::print(&root()).map(|()| Vec::new()),
         ["generate"] => generate::run(&root(), generate::Mode::Write),
         ["generate", "--check"] => generate::run(&root(), generate::Mode::Check),
         _ => bail!("{USAGE}"),

@@ -276,7 +276,7 @@ fn python_functions(text: &str) -> Vec<Function<'_>> {
 }
 
 /// For each line, whether it begins inside a triple-quoted string.
-fn python_string_lines(lines: &[&str]) -> Vec<bool> {
+pub fn python_string_lines(lines: &[&str]) -> Vec<bool> {
     let mut inside = false;
     let begins_inside = |line: &&str| {
         let before = inside;

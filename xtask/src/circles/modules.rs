@@ -64,7 +64,8 @@ impl Modules {
         text_of: &dyn Fn(&str) -> Option<String>,
     ) -> Result<usize> {
         self.files.push(path.to_owned());
-        self.add(source::read(text), self.files.len() - 1, folder, parent, text_of)
+        let file = crate::shipped::parse(path, text)?;
+        self.add(source::read(&file.items), self.files.len() - 1, folder, parent, text_of)
     }
 
     fn add(

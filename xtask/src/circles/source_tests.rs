@@ -2,6 +2,10 @@
 
 use super::*;
 
+fn read(text: &str) -> Module {
+    super::read(&crate::shipped::parse("a.rs", text).unwrap().items)
+}
+
 fn uses(text: &str) -> Vec<String> {
     let shown = |u: Use| {
         let public = if u.public { "pub " } else { "" };
