@@ -11,7 +11,6 @@ pub mod interface;
 mod mapping;
 pub mod namespace;
 pub mod netlink;
-mod netlink_message;
 pub mod packet_messages;
 pub(crate) mod packet_ring;
 pub mod realtime;

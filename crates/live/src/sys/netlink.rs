@@ -2,56 +2,20 @@
 //!
 //! The kernel is asked, not `/sys`: that shows the interfaces of the namespace in which it was mounted.
 
-#![allow(unsafe_code, reason = "std opens no netlink socket")]
+use std::io;
 
-use std::fs::File;
-use std::io::{self, Read as _, Write as _};
-use std::os::fd::{FromRawFd as _, OwnedFd};
-
-use super::netlink_message::{Attributes, Message, u16_at, u32_at};
-
-const RTM_NEWLINK: u16 = 16;
-const RTM_DELLINK: u16 = 17;
-const RTM_GETLINK: u16 = 18;
-const RTM_SETLINK: u16 = 19;
-const RTM_NEWADDR: u16 = 20;
-const RTM_GETADDR: u16 = 22;
-const NLMSG_ERROR: u16 = 2;
-const NLMSG_DONE: u16 = 3;
-const NLM_F_REQUEST: u16 = 1;
-const NLM_F_ACK: u16 = 4;
-const NLM_F_DUMP: u16 = 0x300;
-const NLM_F_EXCLUSIVE_CREATE: u16 = 0x600;
-
-const IFLA_ADDRESS: u16 = 1;
-const IFLA_IFNAME: u16 = 3;
-const IFLA_MTU: u16 = 4;
-const IFLA_MASTER: u16 = 10;
-const IFLA_LINKINFO: u16 = 18;
-const IFLA_IFALIAS: u16 = 20;
-const IFLA_STATS64: u16 = 23;
-const IFLA_AF_SPEC: u16 = 26;
-const IFLA_NUM_RX_QUEUES: u16 = 32;
-const IFLA_INFO_KIND: u16 = 1;
-const IFLA_INFO_DATA: u16 = 2;
-const IFLA_INFO_SLAVE_KIND: u16 = 4;
-const IFLA_INFO_SLAVE_DATA: u16 = 5;
-const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
-const ADDR_GEN_MODE_NONE: u8 = 1;
-const IFLA_BR_FORWARD_DELAY: u16 = 1;
-const IFLA_BR_STP_STATE: u16 = 5;
-const IFLA_BR_MCAST_SNOOPING: u16 = 23;
-const IFLA_BRPORT_MODE: u16 = 4;
-const IFLA_BRPORT_LEARNING: u16 = 8;
-const IFLA_BRPORT_UNICAST_FLOOD: u16 = 9;
-const IFLA_BRPORT_MCAST_FLOOD: u16 = 27;
-const IFLA_BRPORT_BCAST_FLOOD: u16 = 30;
-const IFLA_BRPORT_GROUP_FWD_MASK: u16 = 31;
-const IFA_ADDRESS: u16 = 1;
-const IFA_LOCAL: u16 = 2;
-
-/// Offset of `tx_dropped` in the kernel's `struct rtnl_link_stats64`.
-const TX_DROPPED_AT: usize = 7 * 8;
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader, NetlinkMessage,
+    NetlinkPayload,
+};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::link::{
+    AfSpecInet6, AfSpecUnspec, BridgeStpState, In6AddrGenMode, InfoBridge, InfoBridgePort, InfoData, InfoKind,
+    InfoPortData, InfoPortKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
+use netlink_sys::Socket;
+use netlink_sys::protocols::NETLINK_ROUTE;
 
 /// The multicast groups of a single link that a bridge passes on: all of them but PAUSE, which ends at the next port.
 const LINK_LOCAL_GROUPS: u16 = !(1 << 1);
@@ -59,9 +23,8 @@ const LINK_LOCAL_GROUPS: u16 = !(1 << 1);
 /// A connection to the kernel.
 #[derive(Debug)]
 pub struct Netlink {
-    socket: File,
+    socket: Socket,
     sequence: u32,
-    buffer: Vec<u8>,
 }
 
 /// The kernel fills at most 32 KB at a time if the reader has that much room.
@@ -93,12 +56,12 @@ pub struct Link {
 }
 
 impl Link {
-    /// It is switched on.
+    /// Whether it is switched on.
     pub const fn is_up(&self) -> bool {
         self.flags & libc::IFF_UP.cast_unsigned() != 0
     }
 
-    /// It leads back to this machine.
+    /// Whether it leads back to this machine.
     pub const fn is_loopback(&self) -> bool {
         self.flags & libc::IFF_LOOPBACK.cast_unsigned() != 0
     }
@@ -111,7 +74,7 @@ pub struct Address {
     pub interface: u32,
     /// The address.
     pub ip: std::net::IpAddr,
-    /// How many bits of it name the network.
+    /// The number of bits that name the network.
     pub prefix: u8,
 }
 
@@ -121,14 +84,7 @@ impl Netlink {
     /// # Errors
     /// The kernel lets the process have no such socket.
     pub fn open() -> io::Result<Self> {
-        // SAFETY: socket(2) takes three numbers and touches no memory.
-        let fd = unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel has just returned this descriptor, and it is not shared.
-        let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Self { socket: File::from(socket), sequence: 0, buffer: vec![0; BUFFER_BYTES] })
+        Ok(Self { socket: Socket::new(NETLINK_ROUTE)?, sequence: 0 })
     }
 
     /// All interfaces.
@@ -137,12 +93,8 @@ impl Netlink {
     /// The kernel does not answer.
     pub fn links(&mut self) -> io::Result<Vec<Link>> {
         let mut links = Vec::new();
-        let request = Message::link(RTM_GETLINK, NLM_F_REQUEST | NLM_F_DUMP, 0);
-        self.exchange(request, &mut |kind, body| {
-            if kind == RTM_NEWLINK {
-                links.extend(parse_link(body));
-            }
-        })?;
+        let request = RouteNetlinkMessage::GetLink(LinkMessage::default());
+        self.exchange(request, NLM_F_DUMP, |answer| links.extend(read_link(answer)))?;
         Ok(links)
     }
 
@@ -152,13 +104,8 @@ impl Netlink {
     /// The kernel does not answer.
     pub fn link(&mut self, index: u32) -> io::Result<Option<Link>> {
         let mut found = None;
-        let request = Message::link(RTM_GETLINK, NLM_F_REQUEST | NLM_F_ACK, index);
-        let answered = self.exchange(request, &mut |kind, body| {
-            if kind == RTM_NEWLINK {
-                found = parse_link(body);
-            }
-        });
-        match answered {
+        let request = RouteNetlinkMessage::GetLink(link_message(index, Vec::new()));
+        match self.exchange(request, NLM_F_ACK, |answer| found = read_link(answer)) {
             Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
             answered => answered.map(|()| found),
         }
@@ -170,12 +117,8 @@ impl Netlink {
     /// The kernel does not answer.
     pub fn addresses(&mut self) -> io::Result<Vec<Address>> {
         let mut addresses = Vec::new();
-        let request = Message::new(RTM_GETADDR, NLM_F_REQUEST | NLM_F_DUMP, &[0; 8]);
-        self.exchange(request, &mut |kind, body| {
-            if kind == RTM_NEWADDR {
-                addresses.extend(parse_address(body));
-            }
-        })?;
+        let request = RouteNetlinkMessage::GetAddress(AddressMessage::default());
+        self.exchange(request, NLM_F_DUMP, |answer| addresses.extend(read_address(answer)))?;
         Ok(addresses)
     }
 
@@ -185,35 +128,26 @@ impl Netlink {
     /// # Errors
     /// An interface of this name exists, or the process lacks `CAP_NET_ADMIN`.
     pub fn create_bridge(&mut self, name: &str, alias: &str) -> io::Result<Link> {
-        let mut request = Message::link(RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK | NLM_F_EXCLUSIVE_CREATE, 0);
-        request.string(IFLA_IFNAME, name);
-        request.nest(IFLA_LINKINFO, |info| {
-            info.string(IFLA_INFO_KIND, "bridge");
-            info.nest(IFLA_INFO_DATA, |data| {
-                data.u32(IFLA_BR_STP_STATE, 0);
-                data.u32(IFLA_BR_FORWARD_DELAY, 0);
-                data.u8(IFLA_BR_MCAST_SNOOPING, 0);
-            });
-        });
-        self.exchange(request, &mut |_, _| ())?;
+        let bridge = InfoData::Bridge(vec![
+            InfoBridge::StpState(BridgeStpState::Disabled),
+            InfoBridge::ForwardDelay(0),
+            InfoBridge::MulticastSnooping(false),
+        ]);
+        let info = LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Bridge), LinkInfo::Data(bridge)]);
+        let request = RouteNetlinkMessage::NewLink(link_message(0, vec![LinkAttribute::IfName(name.into()), info]));
+        self.exchange(request, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, |_| ())?;
         let made = self.links()?.into_iter().find(|link| link.name == name);
         let made = made.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
-        let mut request = Message::link(RTM_SETLINK, NLM_F_REQUEST | NLM_F_ACK, made.index);
-        // Not at making it: the kernel would not take it then.
-        request.string(IFLA_IFALIAS, alias);
-        self.exchange(request, &mut |_, _| ())?;
+        // The kernel ignores the alias of a new interface.
+        self.set(made.index, LinkAttribute::IfAlias(alias.into()))?;
         self.without_ipv6_address(made.index)?;
         Ok(made)
     }
 
     /// Keeps an interface from giving itself an address, and from speaking because it has one.
     fn without_ipv6_address(&mut self, interface: u32) -> io::Result<()> {
-        let mut request = Message::link(RTM_SETLINK, NLM_F_REQUEST | NLM_F_ACK, interface);
-        request.nest(IFLA_AF_SPEC, |families| {
-            let family = u16::try_from(libc::AF_INET6).unwrap_or_default();
-            families.nest(family, |inet6| inet6.u8(IFLA_INET6_ADDR_GEN_MODE, ADDR_GEN_MODE_NONE));
-        });
-        match self.exchange(request, &mut |_, _| ()) {
+        let inet6 = AfSpecUnspec::Inet6(vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)]);
+        match self.set(interface, LinkAttribute::AfSpecUnspec(vec![inet6])) {
             // A kernel without IPv6 assigns no such address.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EAFNOSUPPORT | libc::EOPNOTSUPP)) => Ok(()),
             other => other,
@@ -226,22 +160,17 @@ impl Netlink {
     /// # Errors
     /// The interface cannot be a port, or the process lacks `CAP_NET_ADMIN`.
     pub fn enslave(&mut self, interface: u32, bridge: u32) -> io::Result<()> {
-        let mut request = Message::link(RTM_SETLINK, NLM_F_REQUEST | NLM_F_ACK, interface);
-        request.u32(IFLA_MASTER, bridge);
-        self.exchange(request, &mut |_, _| ())?;
-        let mut request = Message::link(RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK, interface);
-        request.nest(IFLA_LINKINFO, |info| {
-            info.string(IFLA_INFO_SLAVE_KIND, "bridge");
-            info.nest(IFLA_INFO_SLAVE_DATA, |data| {
-                data.u8(IFLA_BRPORT_MODE, 0);
-                data.u8(IFLA_BRPORT_LEARNING, 0);
-                data.u8(IFLA_BRPORT_UNICAST_FLOOD, 1);
-                data.u8(IFLA_BRPORT_MCAST_FLOOD, 1);
-                data.u8(IFLA_BRPORT_BCAST_FLOOD, 1);
-                data.u16(IFLA_BRPORT_GROUP_FWD_MASK, LINK_LOCAL_GROUPS);
-            });
-        });
-        self.exchange(request, &mut |_, _| ())
+        self.set(interface, LinkAttribute::Controller(bridge))?;
+        let port = InfoPortData::BridgePort(vec![
+            InfoBridgePort::HairpinMode(false),
+            InfoBridgePort::Learning(false),
+            InfoBridgePort::UnicastFlood(true),
+            InfoBridgePort::MulticastFlood(true),
+            InfoBridgePort::BroadcastFlood(true),
+            InfoBridgePort::GroupFwdMask(LINK_LOCAL_GROUPS),
+        ]);
+        let info = LinkAttribute::LinkInfo(vec![LinkInfo::PortKind(InfoPortKind::Bridge), LinkInfo::PortData(port)]);
+        self.change(RouteNetlinkMessage::NewLink(link_message(interface, vec![info])))
     }
 
     /// Switches an interface on.
@@ -249,9 +178,9 @@ impl Netlink {
     /// # Errors
     /// It is gone, or the process lacks `CAP_NET_ADMIN`.
     pub fn set_up(&mut self, interface: u32) -> io::Result<()> {
-        let up = libc::IFF_UP.cast_unsigned();
-        let request = Message::link_flags(RTM_SETLINK, NLM_F_REQUEST | NLM_F_ACK, interface, up);
-        self.exchange(request, &mut |_, _| ())
+        let mut message = link_message(interface, Vec::new());
+        (message.header.flags, message.header.change_mask) = (LinkFlags::Up, LinkFlags::Up);
+        self.change(RouteNetlinkMessage::SetLink(message))
     }
 
     /// Deletes an interface.
@@ -259,63 +188,81 @@ impl Netlink {
     /// # Errors
     /// It is gone, or the process lacks `CAP_NET_ADMIN`.
     pub fn delete(&mut self, interface: u32) -> io::Result<()> {
-        let request = Message::link(RTM_DELLINK, NLM_F_REQUEST | NLM_F_ACK, interface);
-        self.exchange(request, &mut |_, _| ())
+        self.change(RouteNetlinkMessage::DelLink(link_message(interface, Vec::new())))
     }
 
-    /// Sends a request and shows `take` the kind and the body of each message of the answer, to its end.
-    fn exchange(&mut self, request: Message, take: &mut dyn FnMut(u16, &[u8])) -> io::Result<()> {
+    fn set(&mut self, interface: u32, attribute: LinkAttribute) -> io::Result<()> {
+        self.change(RouteNetlinkMessage::SetLink(link_message(interface, vec![attribute])))
+    }
+
+    fn change(&mut self, request: RouteNetlinkMessage) -> io::Result<()> {
+        self.exchange(request, NLM_F_ACK, |_| ())
+    }
+
+    /// Sends a request and passes each message of the answer to `take`. It skips a message that the library cannot
+    /// read, so that an interface of an unknown kind hides no other.
+    fn exchange(
+        &mut self,
+        request: RouteNetlinkMessage,
+        flags: u16,
+        mut take: impl FnMut(RouteNetlinkMessage),
+    ) -> io::Result<()> {
         self.sequence = self.sequence.wrapping_add(1);
-        self.socket.write_all(&request.finish(self.sequence))?;
+        let mut header = NetlinkHeader::default();
+        (header.flags, header.sequence_number) = (NLM_F_REQUEST | flags, self.sequence);
+        let mut message = NetlinkMessage::new(header, NetlinkPayload::InnerMessage(request));
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+        let mut answer = Vec::with_capacity(BUFFER_BYTES);
         loop {
-            let length = self.socket.read(&mut self.buffer)?;
-            let mut rest = &self.buffer[..length];
-            while let (Some(length), Some(kind)) = (u32_at(rest, 0), u16_at(rest, 4)) {
-                let length = length as usize;
-                let Some(body) = rest.get(16..length) else { return Err(cut_short()) };
-                let ours = u32_at(rest, 8) == Some(self.sequence);
-                match kind {
-                    _ if !ours => (),
-                    NLMSG_DONE => return Ok(()),
-                    NLMSG_ERROR => return acknowledged(body),
-                    kind => take(kind, body),
+            answer.clear();
+            self.socket.recv(&mut answer, 0)?;
+            let mut rest = answer.as_slice();
+            while !rest.is_empty() {
+                let message = NetlinkBuffer::new_checked(rest)
+                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+                if message.sequence_number() == self.sequence {
+                    match NetlinkMessage::deserialize(rest).map(|message| message.payload) {
+                        Ok(NetlinkPayload::Done(_)) => return Ok(()),
+                        Ok(NetlinkPayload::Error(error)) if error.code.is_none() => return Ok(()),
+                        Ok(NetlinkPayload::Error(error)) => return Err(error.to_io()),
+                        Ok(NetlinkPayload::InnerMessage(message)) => take(message),
+                        _ => (),
+                    }
                 }
-                rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+                rest = rest.get((message.length() as usize).next_multiple_of(4)..).unwrap_or_default();
             }
         }
     }
 }
 
-fn cut_short() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "a message of the kernel is cut short")
+/// A message about the interface of this number; 0 for a new one.
+fn link_message(interface: u32, attributes: Vec<LinkAttribute>) -> LinkMessage {
+    let mut message = LinkMessage::default();
+    message.header.index = interface;
+    message.attributes = attributes;
+    message
 }
 
-/// The error number in an acknowledgement: zero means done.
-fn acknowledged(body: &[u8]) -> io::Result<()> {
-    match u32_at(body, 0).map(u32::cast_signed) {
-        Some(0) => Ok(()),
-        Some(error) => Err(io::Error::from_raw_os_error(error.saturating_neg())),
-        None => Err(cut_short()),
-    }
-}
-
-fn parse_link(body: &[u8]) -> Option<Link> {
-    let mut link = Link { index: u32_at(body, 4)?, flags: u32_at(body, 8)?, ..Link::default() };
-    for (kind, value) in Attributes::new(body.get(16..)?) {
-        match kind {
-            IFLA_ADDRESS => link.address = value.try_into().ok(),
-            IFLA_IFNAME => link.name = text(value),
-            IFLA_MTU => link.mtu = u32_at(value, 0)?,
-            IFLA_MASTER => link.master = u32_at(value, 0),
-            IFLA_IFALIAS => link.alias = Some(text(value)),
-            IFLA_NUM_RX_QUEUES => link.receive_queues = u32_at(value, 0)?,
-            IFLA_STATS64 => {
-                let dropped = value.get(TX_DROPPED_AT..TX_DROPPED_AT + 8).and_then(|bytes| bytes.try_into().ok());
-                link.transmit_dropped = dropped.map_or(0, u64::from_ne_bytes);
-            }
-            IFLA_LINKINFO => {
-                let kind = Attributes::new(value).find(|(kind, _)| *kind == IFLA_INFO_KIND);
-                link.kind = kind.map(|(_, value)| text(value));
+fn read_link(answer: RouteNetlinkMessage) -> Option<Link> {
+    let RouteNetlinkMessage::NewLink(LinkMessage { header, attributes, .. }) = answer else { return None };
+    let mut link = Link { index: header.index, flags: header.flags.bits(), ..Link::default() };
+    for attribute in attributes {
+        match attribute {
+            LinkAttribute::Address(address) => link.address = address.try_into().ok(),
+            LinkAttribute::IfName(name) => link.name = name,
+            LinkAttribute::Mtu(mtu) => link.mtu = mtu,
+            LinkAttribute::Controller(master) => link.master = Some(master),
+            LinkAttribute::IfAlias(alias) => link.alias = Some(alias),
+            LinkAttribute::NumRxQueues(queues) => link.receive_queues = queues,
+            LinkAttribute::Stats64(statistics) => link.transmit_dropped = statistics.tx_dropped,
+            LinkAttribute::LinkInfo(info) => {
+                link.kind = info.iter().find_map(|info| match info {
+                    LinkInfo::Kind(kind) => Some(kind.to_string()),
+                    _ => None,
+                });
             }
             _ => (),
         }
@@ -323,26 +270,18 @@ fn parse_link(body: &[u8]) -> Option<Link> {
     Some(link)
 }
 
-fn parse_address(body: &[u8]) -> Option<Address> {
-    let (prefix, interface) = (*body.get(1)?, u32_at(body, 4)?);
-    let mut found = None;
-    for (kind, value) in Attributes::new(body.get(8..)?) {
-        let ip = match value.len() {
-            4 => <[u8; 4]>::try_from(value).ok().map(std::net::IpAddr::from),
-            16 => <[u8; 16]>::try_from(value).ok().map(std::net::IpAddr::from),
-            _ => None,
-        };
-        // With a peer, `IFA_ADDRESS` is that one's.
-        if kind == IFA_LOCAL || kind == IFA_ADDRESS && found.is_none() {
-            found = ip;
-        }
-    }
-    Some(Address { interface, ip: found?, prefix })
-}
-
-/// A string, which the kernel ends with a zero byte.
-fn text(value: &[u8]) -> String {
-    String::from_utf8_lossy(value.strip_suffix(&[0]).unwrap_or(value)).into_owned()
+fn read_address(answer: RouteNetlinkMessage) -> Option<Address> {
+    let RouteNetlinkMessage::NewAddress(AddressMessage { header, attributes, .. }) = answer else { return None };
+    // If the interface has a peer, `Address` is the address of the peer.
+    let local = attributes.iter().find_map(|attribute| match attribute {
+        AddressAttribute::Local(ip) => Some(*ip),
+        _ => None,
+    });
+    let any = attributes.iter().find_map(|attribute| match attribute {
+        AddressAttribute::Address(ip) => Some(*ip),
+        _ => None,
+    });
+    Some(Address { interface: header.index, ip: local.or(any)?, prefix: header.prefix_len })
 }
 
 #[cfg(test)]
@@ -368,38 +307,15 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_read_from_its_attributes() {
-        let mut message = Message::link_flags(RTM_NEWLINK, 0, 7, 1);
-        message.string(IFLA_IFNAME, "lan0");
-        message.u32(IFLA_MTU, 1500);
-        message.u32(IFLA_MASTER, 9);
-        message.nest(IFLA_LINKINFO, |info| info.string(IFLA_INFO_KIND, "veth"));
-        let counters: Vec<u8> = (0..24_u64).flat_map(u64::to_ne_bytes).collect();
-        message.bytes(IFLA_STATS64, &counters);
-        let bytes = message.finish(1);
-        let link = parse_link(&bytes[16..]).expect("a whole link");
-        assert_eq!((link.index, link.mtu, link.master, link.transmit_dropped), (7, 1500, Some(9), 7));
-        assert_eq!((link.name.as_str(), link.kind.as_deref()), ("lan0", Some("veth")));
-        assert!(link.is_up() && !link.is_loopback());
-    }
-
-    #[test]
     fn of_an_address_with_a_peer_the_own_one_is_taken() {
-        for (first, second) in [(IFA_ADDRESS, IFA_LOCAL), (IFA_LOCAL, IFA_ADDRESS)] {
-            let mut message = Message::new(RTM_NEWADDR, 0, &[2, 24, 0, 0, 3, 0, 0, 0]);
-            for kind in [first, second] {
-                message.bytes(kind, &[10, 0, 0, if kind == IFA_LOCAL { 1 } else { 2 }]);
-            }
-            let address = parse_address(&message.finish(1)[16..]).expect("an address");
+        let own = AddressAttribute::Local([10, 0, 0, 1].into());
+        let peer = AddressAttribute::Address([10, 0, 0, 2].into());
+        for attributes in [vec![own.clone(), peer.clone()], vec![peer, own]] {
+            let mut message = AddressMessage::default();
+            message.header.prefix_len = 24;
+            message.attributes = attributes;
+            let address = read_address(RouteNetlinkMessage::NewAddress(message)).expect("an address");
             assert_eq!((address.ip, address.prefix), ("10.0.0.1".parse().expect("an address"), 24));
-        }
-    }
-
-    #[test]
-    fn bytes_that_are_no_message_are_no_link() {
-        for length in 0..40 {
-            let _ = parse_link(&vec![0xff; length]);
-            let _ = parse_address(&vec![0xff; length]);
         }
     }
 }

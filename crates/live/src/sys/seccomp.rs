@@ -1,26 +1,19 @@
 //! A filter of system calls: those that forwarding, answering and ending need, and no others.
 //!
-//! The list is written as classic BPF by hand. A call that is not in it kills the process, so that the interfaces go to
-//! the bridge, or at once to the service manager, and not to the caller.
+//! A call that is not in the list kills the process, so that the interfaces go to the bridge, or at once to the service
+//! manager, and not to the caller.
 
-#![allow(unsafe_code, reason = "seccomp(2) takes a pointer")]
-
+use std::collections::BTreeMap;
 use std::io;
 
-use libc::{BPF_ABS, BPF_ALU, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, c_long, sock_filter};
+use libc::c_long;
+use seccompiler::SeccompCmpArgLen::Dword;
+use seccompiler::SeccompCmpOp::{Eq, MaskedEq};
+use seccompiler::{
+    BackendError, BpfProgram, SeccompAction, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
+};
 
-#[cfg(target_arch = "x86_64")]
-const ARCHITECTURE: u32 = 0xc000_003e;
-#[cfg(target_arch = "aarch64")]
-const ARCHITECTURE: u32 = 0xc000_00b7;
-
-/// Where the kernel's `struct seccomp_data` has the call's number, the architecture and the first argument.
-const NUMBER_AT: u32 = 0;
-const ARCHITECTURE_AT: u32 = 4;
-const ARGUMENTS_AT: u32 = 16;
-/// Calls of the x32 interface have this bit.
-const X32_BIT: u32 = 0x4000_0000;
-/// Of `PR_SET_VMA`, with which the C library names memory.
+/// The option of `prctl` with which the C library names memory.
 const PR_SET_VMA: u32 = 0x5356_4d41;
 
 /// The action at a call that is not in the list.
@@ -30,29 +23,6 @@ pub enum Otherwise {
     Kill,
     /// The call fails with `EPERM`: for finding out which calls a change needs.
     Refuse,
-}
-
-impl Otherwise {
-    const fn verdict(self) -> u32 {
-        match self {
-            Self::Kill => libc::SECCOMP_RET_KILL_PROCESS,
-            Self::Refuse => refuse(libc::EPERM),
-        }
-    }
-}
-
-const fn refuse(error: libc::c_int) -> u32 {
-    libc::SECCOMP_RET_ERRNO | error.cast_unsigned()
-}
-
-/// When a call of the list may be made.
-enum Rule {
-    /// Always.
-    Any(c_long),
-    /// When this argument's lower half, masked, is one of these values.
-    Only(c_long, u32, u32, &'static [u32]),
-    /// Never, but it fails with this error, on which the C library takes another way.
-    Fails(c_long, libc::c_int),
 }
 
 /// Calls for any purpose whatever.
@@ -154,188 +124,126 @@ const ANY_HERE: &[c_long] = &[
 #[cfg(target_arch = "aarch64")]
 const ANY_HERE: &[c_long] = &[];
 
+/// A call that is allowed if its argument of this number, counted from 0, compares so with one of the values. Only the
+/// lower half of the argument counts, as in the kernel.
+type Condition = (c_long, u8, SeccompCmpOp, &'static [u32]);
+
 const EXECUTABLE: u32 = libc::PROT_EXEC.cast_unsigned();
 const THREAD: u32 = libc::CLONE_THREAD.cast_unsigned();
 
 /// Calls for some purposes.
-const SOME: &[Rule] = &[
+const SOME: &[Condition] = &[
     // No memory that was written to becomes a program.
-    Rule::Only(libc::SYS_mmap, 2, EXECUTABLE, &[0]),
-    Rule::Only(libc::SYS_mprotect, 2, EXECUTABLE, &[0]),
-    // A thread, but no process. The newer call hides what it is asked for.
-    Rule::Only(libc::SYS_clone, 0, THREAD, &[THREAD]),
-    Rule::Fails(libc::SYS_clone3, libc::ENOSYS),
+    (libc::SYS_mmap, 2, MaskedEq(EXECUTABLE as u64), &[0]),
+    (libc::SYS_mprotect, 2, MaskedEq(EXECUTABLE as u64), &[0]),
+    // A thread, but no process.
+    (libc::SYS_clone, 0, MaskedEq(THREAD as u64), &[THREAD]),
     // Features and speeds are read, and with `CAP_NET_ADMIN` written; std makes sockets non-blocking, and asks whether
     // it writes to a terminal.
-    Rule::Only(
+    (
         libc::SYS_ioctl,
         1,
-        u32::MAX,
+        Eq,
         &[libc::SIOCETHTOOL as u32, libc::FIONBIO as u32, libc::FIOCLEX as u32, libc::TCGETS as u32],
     ),
-    Rule::Only(libc::SYS_prctl, 0, u32::MAX, &[libc::PR_SET_NAME.cast_unsigned(), PR_SET_VMA]),
+    (libc::SYS_prctl, 0, Eq, &[libc::PR_SET_NAME.cast_unsigned(), PR_SET_VMA]),
     // Limits are read, for the size of a stack, and not set: the third argument points to new ones.
-    Rule::Only(libc::SYS_prlimit64, 2, u32::MAX, &[0]),
+    (libc::SYS_prlimit64, 2, Eq, &[0]),
 ];
 
-/// The filter as the kernel runs it.
-#[allow(clippy::cast_possible_truncation, reason = "the codes of BPF fit in 16 bits")]
-fn assemble(otherwise: Otherwise) -> Vec<sock_filter> {
-    let load = |offset| plain(BPF_LD | BPF_W | BPF_ABS, offset);
-    let mut filter = vec![
-        load(ARCHITECTURE_AT),
-        jump(BPF_JEQ, ARCHITECTURE, 1, 0),
-        plain(BPF_RET, otherwise.verdict()),
-        load(NUMBER_AT),
-        jump(BPF_JGE, X32_BIT, 0, 1),
-        plain(BPF_RET, otherwise.verdict()),
-    ];
-    let always = ANY.iter().chain(ANY_HERE).map(|number| Rule::Any(*number));
-    for rule in always {
-        append(&mut filter, &rule, otherwise);
+/// The filters. If they differ about a call, the kernel takes the stricter answer.
+fn programs(otherwise: Otherwise) -> Result<[BpfProgram; 2], BackendError> {
+    let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
+    // `clone3` hides its flags in memory. Without it, the C library calls `clone`.
+    let missing = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    let no_such_call = SeccompAction::Errno(libc::ENOSYS.cast_unsigned());
+    let first = SeccompFilter::new(missing.clone(), SeccompAction::Allow, no_such_call, architecture)?;
+    let always = ANY.iter().chain(ANY_HERE).map(|call| (*call, Vec::new()));
+    let mut rules: BTreeMap<c_long, Vec<SeccompRule>> = always.chain(missing).collect();
+    for (call, argument, comparison, values) in SOME {
+        let rule = |value: &u32| {
+            let condition = SeccompCondition::new(*argument, Dword, comparison.clone(), u64::from(*value))?;
+            SeccompRule::new(vec![condition])
+        };
+        rules.insert(*call, values.iter().map(rule).collect::<Result<_, _>>()?);
     }
-    for rule in SOME {
-        append(&mut filter, rule, otherwise);
-    }
-    filter.push(plain(BPF_RET, otherwise.verdict()));
-    filter
-}
-
-/// Appends what decides about one call, with its number at hand, and goes on behind it with every other.
-fn append(filter: &mut Vec<sock_filter>, rule: &Rule, otherwise: Otherwise) {
-    let (number, decision) = match *rule {
-        Rule::Any(number) => (number, vec![plain(BPF_RET, libc::SECCOMP_RET_ALLOW)]),
-        Rule::Fails(number, error) => (number, vec![plain(BPF_RET, refuse(error))]),
-        Rule::Only(number, argument, mask, values) => {
-            let lower_half = if cfg!(target_endian = "little") { 0 } else { 4 };
-            let mut decision = vec![
-                plain(BPF_LD | BPF_W | BPF_ABS, ARGUMENTS_AT + 8 * argument + lower_half),
-                plain(BPF_ALU | BPF_AND | BPF_K, mask),
-            ];
-            for value in values {
-                decision.extend([jump(BPF_JEQ, *value, 0, 1), plain(BPF_RET, libc::SECCOMP_RET_ALLOW)]);
-            }
-            decision.push(plain(BPF_RET, otherwise.verdict()));
-            (number, decision)
-        }
+    let verdict = match otherwise {
+        Otherwise::Kill => SeccompAction::KillProcess,
+        Otherwise::Refuse => SeccompAction::Errno(libc::EPERM.cast_unsigned()),
     };
-    let (Ok(number), Ok(length)) = (u32::try_from(number), u8::try_from(decision.len())) else { return };
-    filter.push(jump(BPF_JEQ, number, 0, length));
-    filter.extend(decision);
+    let second = SeccompFilter::new(rules, verdict, SeccompAction::Allow, architecture)?;
+    Ok([first.try_into()?, second.try_into()?])
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "the codes of BPF fit in 16 bits")]
-const fn plain(code: u32, k: u32) -> sock_filter {
-    sock_filter { code: code as u16, jt: 0, jf: 0, k }
-}
-
-#[allow(clippy::cast_possible_truncation, reason = "the codes of BPF fit in 16 bits")]
-const fn jump(condition: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
-    sock_filter { code: (BPF_JMP | condition | BPF_K) as u16, jt, jf, k }
-}
-
-/// Puts the filter on all threads of this process, for good.
+/// Puts the filter on all threads of this process, for good. A call of another architecture kills the process.
 ///
 /// # Errors
-/// The process may still get new privileges, or another thread has a filter of its own, or the kernel was built without
-/// filters.
+/// Another thread has a filter of its own, or the kernel was built without filters.
 pub fn install(otherwise: Otherwise) -> io::Result<()> {
-    let mut filter = assemble(otherwise);
-    let Ok(len) = u16::try_from(filter.len()) else { return Err(io::ErrorKind::InvalidInput.into()) };
-    let program = libc::sock_fprog { len, filter: filter.as_mut_ptr() };
-    let (mode, flags) = (libc::SECCOMP_SET_MODE_FILTER, libc::SECCOMP_FILTER_FLAG_TSYNC);
-    // SAFETY: `program` and the instructions that it points to, as many as its length, live through the call.
-    match unsafe { libc::syscall(libc::SYS_seccomp, mode, flags, &raw const program) } {
-        0 => Ok(()),
-        // The number of a thread that could not get it.
-        1.. => Err(io::Error::other("another thread has a filter of system calls of its own")),
-        _ => Err(io::Error::last_os_error()),
+    for program in programs(otherwise).map_err(io::Error::other)? {
+        seccompiler::apply_filter_all_threads(&program).map_err(|error| match error {
+            seccompiler::Error::Prctl(error) | seccompiler::Error::Seccomp(error) => error,
+            seccompiler::Error::ThreadSync(_) => {
+                io::Error::other("another thread has a filter of system calls of its own")
+            }
+            other => io::Error::other(other),
+        })?;
     }
+    Ok(())
 }
 
 #[cfg(test)]
+#[allow(unsafe_code, reason = "a raw system call with arguments that no wrapper has")]
 mod tests {
     use super::*;
 
-    /// Runs the filter as the kernel does.
-    fn run(filter: &[sock_filter], architecture: u32, number: u32, arguments: [u64; 6]) -> u32 {
-        let mut data = [number.to_ne_bytes(), architecture.to_ne_bytes()].concat();
-        data.extend([0; 8]);
-        data.extend(arguments.iter().flat_map(|argument| argument.to_ne_bytes()));
-        let (mut at, mut accumulator) = (0, 0);
-        loop {
-            let instruction = filter[at];
-            at += 1;
-            let k = instruction.k;
-            let mut jump = |holds: bool| at += usize::from(if holds { instruction.jt } else { instruction.jf });
-            match u32::from(instruction.code) {
-                code if code == BPF_LD | BPF_W | BPF_ABS => {
-                    let offset = k as usize;
-                    let word = data[offset..offset + 4].try_into().expect("four bytes");
-                    accumulator = u32::from_ne_bytes(word);
-                }
-                code if code == BPF_ALU | BPF_AND | BPF_K => accumulator &= k,
-                code if code == BPF_JMP | BPF_JEQ | BPF_K => jump(accumulator == k),
-                code if code == BPF_JMP | BPF_JGE | BPF_K => jump(accumulator >= k),
-                BPF_RET => return k,
-                code => panic!("an instruction with code {code}"),
+    /// The errors of the calls in a thread that has the filter: what is not allowed fails with `EPERM` there.
+    fn errors<const N: usize>(calls: [(c_long, [u64; 3]); N]) -> [Option<i32>; N] {
+        let filtered = move || {
+            for program in programs(Otherwise::Refuse).expect("a list of calls") {
+                seccompiler::apply_filter(&program).expect("a kernel with filters");
             }
-        }
-    }
-
-    fn verdict(otherwise: Otherwise, number: c_long, arguments: [u64; 6]) -> u32 {
-        run(&assemble(otherwise), ARCHITECTURE, u32::try_from(number).expect("a number"), arguments)
+            calls.map(|(call, [a, b, c])| {
+                // SAFETY: the filter refuses the call, or it fails or does nothing with these numbers, none of which
+                // is an address of this process.
+                let result = unsafe { libc::syscall(call, a, b, c, 0, -1, 0) };
+                (result < 0).then(|| io::Error::last_os_error().raw_os_error().unwrap_or_default())
+            })
+        };
+        std::thread::spawn(filtered).join().expect("no panic")
     }
 
     #[test]
-    fn each_call_of_the_list_is_allowed_and_each_other_is_not() {
-        let filter = assemble(Otherwise::Kill);
-        let some: Vec<c_long> = SOME
-            .iter()
-            .map(|rule| match rule {
-                Rule::Any(number) | Rule::Only(number, ..) | Rule::Fails(number, _) => *number,
-            })
-            .collect();
-        for number in 0..1024 {
-            if some.contains(&number) {
-                continue;
-            }
-            let listed = ANY.iter().chain(ANY_HERE).any(|allowed| *allowed == number);
-            let expected = if listed { libc::SECCOMP_RET_ALLOW } else { libc::SECCOMP_RET_KILL_PROCESS };
-            let found = run(&filter, ARCHITECTURE, u32::try_from(number).expect("small"), [0; 6]);
-            assert_eq!(found, expected, "call {number}");
-        }
+    fn a_call_of_the_list_is_allowed_and_another_is_not() {
+        let calls = [libc::SYS_getpid, libc::SYS_gettid, libc::SYS_getppid, libc::SYS_execve, libc::SYS_socket];
+        let refused = Some(libc::EPERM);
+        assert_eq!(errors(calls.map(|call| (call, [0; 3]))), [None, None, refused, refused, refused]);
     }
 
     #[test]
     fn arguments_decide_about_some_calls() {
-        let kill = libc::SECCOMP_RET_KILL_PROCESS;
-        let allow = libc::SECCOMP_RET_ALLOW;
-        let of = |number, argument: usize, value: u64| {
-            let mut arguments = [0; 6];
-            arguments[argument] = value;
-            verdict(Otherwise::Kill, number, arguments)
-        };
-        let (read, execute) = (u64::from(libc::PROT_READ.cast_unsigned()), u64::from(EXECUTABLE));
-        assert_eq!([of(libc::SYS_mmap, 2, read), of(libc::SYS_mmap, 2, read | execute)], [allow, kill]);
-        assert_eq!([of(libc::SYS_mprotect, 2, 0), of(libc::SYS_mprotect, 2, execute)], [allow, kill]);
-        assert_eq!([of(libc::SYS_clone, 0, u64::from(THREAD) | 0x100), of(libc::SYS_clone, 0, 0x11)], [allow, kill]);
-        assert_eq!(of(libc::SYS_clone3, 0, 0), refuse(libc::ENOSYS));
-        assert_eq!([of(libc::SYS_ioctl, 1, 0x8946), of(libc::SYS_ioctl, 1, 0x8914)], [allow, kill]);
-        assert_eq!([of(libc::SYS_prlimit64, 2, 0), of(libc::SYS_prlimit64, 2, 0x7fff_0010)], [allow, kill]);
+        let (read, execute) = (libc::PROT_READ as u64, libc::PROT_EXEC as u64);
+        let (refused, invalid) = (Some(libc::EPERM), Some(libc::EINVAL));
+        // The kernel has no file to map, and protects no bytes.
+        let memory = [libc::SYS_mmap, libc::SYS_mprotect];
+        assert_eq!(errors(memory.map(|call| (call, [0, 0, read]))), [Some(libc::EBADF), None]);
+        assert_eq!(errors(memory.map(|call| (call, [0, 0, read | execute]))), [refused; 2]);
+        // A thread without shared memory is invalid.
+        let clone = |flags: u64| (libc::SYS_clone, [flags, 0, 0]);
+        assert_eq!(errors([clone(u64::from(THREAD)), clone(0x11)]), [invalid, refused]);
+        assert_eq!(errors([(libc::SYS_clone3, [0; 3])]), [Some(libc::ENOSYS)]);
+        let ioctl = |request: u64| (libc::SYS_ioctl, [u64::MAX, request, 0]);
+        assert_eq!(errors([ioctl(0x8946), ioctl(0x8914)]), [Some(libc::EBADF), refused]);
+        let limits = |new: u64| (libc::SYS_prlimit64, [0, 7, new]);
+        assert_eq!(errors([limits(0), limits(0x7fff_0010)]), [None, refused]);
     }
 
     #[test]
-    fn calls_of_another_architecture_are_not_believed() {
-        let filter = assemble(Otherwise::Kill);
-        let read = u32::try_from(libc::SYS_read).expect("a number");
-        assert_eq!(run(&filter, 0x4000_0003, read, [0; 6]), libc::SECCOMP_RET_KILL_PROCESS);
-        assert_eq!(run(&filter, ARCHITECTURE, read | X32_BIT, [0; 6]), libc::SECCOMP_RET_KILL_PROCESS);
-    }
-
-    #[test]
-    fn what_is_refused_in_place_of_killed_fails_with_eperm() {
-        assert_eq!(verdict(Otherwise::Refuse, libc::SYS_execve, [0; 6]), refuse(libc::EPERM));
-        assert_eq!(verdict(Otherwise::Refuse, libc::SYS_read, [0; 6]), libc::SECCOMP_RET_ALLOW);
+    fn a_call_that_is_not_in_the_list_ends_with_the_verdict() {
+        let refuse = SeccompAction::Errno(libc::EPERM.cast_unsigned()).into();
+        for (otherwise, verdict) in [(Otherwise::Kill, libc::SECCOMP_RET_KILL_PROCESS), (Otherwise::Refuse, refuse)] {
+            let [_, program] = programs(otherwise).expect("a list of calls");
+            assert_eq!(program.last().map(|last| last.k), Some(verdict));
+        }
     }
 }
