@@ -6,7 +6,7 @@ use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
 thread_local! {
-    /// That of the law that runs on this thread, while it does.
+    /// The stream of the law that runs on this thread, while it does.
     static STREAM: Cell<Option<Pcg64Mcg>> = const { Cell::new(None) };
 }
 
@@ -33,7 +33,7 @@ extern "C" fn draw() -> f64 {
     stream.ok().flatten().map_or(f64::NAN, |bits| (bits >> 11) as f64 * (1.0 / (1_u64 << 53) as f64))
 }
 
-/// Where compiled code finds the function that draws: a C function without arguments that returns a double.
+/// The address of the function that draws: a C function without arguments that returns a double.
 #[must_use]
 pub fn draw_address() -> usize {
     draw as extern "C" fn() -> f64 as usize

@@ -20,7 +20,7 @@ type Entry = unsafe extern "C" fn(*mut u64, i64, i64, i64, i64, i64, i64, i64, i
 /// A compiled function of a law.
 pub struct Function {
     entry: Entry,
-    /// How many words the record of its signature has.
+    /// The number of words in the record of its signature.
     words: usize,
     /// Owns the machine code.
     _owner: Py<PyAny>,

@@ -16,7 +16,7 @@ impl Record {
         Self { fields }
     }
 
-    /// How many 64-bit words it has.
+    /// The number of its 64-bit words.
     #[must_use]
     pub fn words(&self) -> usize {
         self.fields.len()

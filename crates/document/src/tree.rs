@@ -11,7 +11,7 @@ use crate::error::Problem;
 use crate::not_toml::not_toml;
 use crate::printable::unprintable;
 
-/// Where something stands: in which text, and from which byte to which.
+/// The place of something: a text, and a range of bytes in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     /// 0 is the file, n the n-th override.

@@ -372,3 +372,7 @@ impl Observed {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "link_tests.rs"]
+mod tests;

@@ -11,7 +11,7 @@ pub type FlowId = u32;
 
 /// The kind of a packet, as bits of [`Packet::flags`].
 pub mod flags {
-    /// It travels against the data: a TCP acknowledgement.
+    /// The packet travels against the data: a TCP acknowledgement.
     pub const ACK: u8 = 1;
     /// TCP SYN.
     pub const SYN: u8 = 1 << 1;
@@ -37,14 +37,14 @@ pub mod flags {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(32))]
 pub struct Packet {
-    /// When it arrives at the next node.
+    /// The time of arrival at the next node.
     pub time: Time,
-    /// Of data: when it left its source, in picoseconds modulo 2^54 ([`departure_stamp`]), below the code of its rate
-    /// label (0: none). For an ACK, see [`ack_stamp`].
+    /// The time at which data left its source, in picoseconds modulo 2^54 ([`departure_stamp`]), below the code of its
+    /// rate label (0: none). For an ACK, see [`ack_stamp`].
     pub stamp: u64,
     /// Flow and direction (low half, see [`Packet::direction_index`]) and number (high half).
     identity: u64,
-    /// From the lowest bit: length (16 bits), input port (24), flags (8), class (8), ECN codepoint (8).
+    /// Length (16 bits), input port (24), flags (8), class (8), ECN codepoint (8), from the lowest bit.
     header: u64,
 }
 
@@ -123,11 +123,11 @@ const ECN_SHIFT: u32 = 56;
 /// The description of a packet that an endpoint sends.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketFields {
-    /// When it is sent.
+    /// The time of sending.
     pub time: Time,
     /// See [`Packet::stamp`].
     pub stamp: u64,
-    /// For data the sequence number, for an ACK the acknowledged number. The low 32 bits, as on the wire.
+    /// The sequence number of data, or the acknowledged number of an ACK. The low 32 bits, as on the wire.
     pub number: u32,
     /// Its flow.
     pub flow: FlowId,
@@ -165,7 +165,7 @@ impl Packet {
         self.identity as u32 >> 1
     }
 
-    /// For data the sequence number, for an ACK the acknowledged number. The low 32 bits, as on the wire.
+    /// The sequence number of data, or the acknowledged number of an ACK. The low 32 bits, as on the wire.
     #[inline]
     #[must_use]
     pub const fn number(&self) -> u32 {
@@ -207,21 +207,21 @@ impl Packet {
         self.identity as u32 as usize
     }
 
-    /// For data, the time since it left its source.
+    /// The time since data left its source.
     #[inline]
     #[must_use]
     pub const fn age(&self) -> Span {
         Span::from_picoseconds(self.time.picoseconds().wrapping_sub(self.stamp) & DEPARTURE_MASK)
     }
 
-    /// For data, the time when it left its source.
+    /// The time at which data left its source.
     #[inline]
     #[must_use]
     pub const fn departure(&self) -> Time {
         Time::from_picoseconds(self.time.picoseconds() - self.age().picoseconds())
     }
 
-    /// Of data from behind an adapter: which congestion point limits its flow, counted from 1 (0: none). It has the
+    /// The congestion point that limits the flow of data from behind an adapter, counted from 1 (0: none). It has the
     /// place of the rate label, which no port uses that has a congestion point.
     #[inline]
     #[must_use]
@@ -235,7 +235,7 @@ impl Packet {
         Self { stamp: self.stamp & DEPARTURE_MASK | (tag as u64) << DEPARTURE_BITS, ..*self }
     }
 
-    /// How many congestion points tags can tell apart.
+    /// The number of congestion points that tags can tell apart.
     pub(crate) const MOST_TAGS: u32 = (1 << RateLabel::BITS) - 1;
 
     /// The most inputs that a node may have.

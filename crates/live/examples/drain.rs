@@ -91,7 +91,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Where the kernel receives what was sent.
+/// The receiver in the kernel of the frames sent.
 #[derive(Clone, Copy)]
 enum FarEnd {
     SameCore,

@@ -76,7 +76,7 @@ pub struct Books {
     pub sent: Count,
     /// Dropped by the discipline, by [`DropReason::ALL`].
     pub dropped: Vec<Count>,
-    /// Of these, packets that had been queued.
+    /// Dropped packets that had been queued.
     pub dropped_after_enqueue: u64,
     /// Marked by the discipline, by [`MARK_REASONS`].
     pub marked: [u64; MARK_REASONS.len()],
@@ -84,9 +84,9 @@ pub struct Books {
     pub refused: [Count; Refusal::ALL.len()],
     /// Passed around the queue, by bypass.
     pub bypassed: Count,
-    /// From arrival until the last bit was due to leave.
+    /// Time from arrival until the last bit was due to leave.
     pub sojourn: Histogram,
-    /// From when the last bit was due to leave until the frame was handed to the kernel.
+    /// Time from when the last bit was due to leave until the frame was handed to the kernel.
     pub lateness: Histogram,
 }
 

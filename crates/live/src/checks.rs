@@ -18,7 +18,7 @@ use crate::sys::ethtool::Ethtool;
 use crate::sys::identity::{self, Capabilities, Capability};
 use crate::sys::netlink::{Address, Link, Netlink};
 
-/// How frames come in and go out.
+/// A way to receive and send frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Packet sockets.
@@ -38,7 +38,6 @@ pub struct Wanted {
     pub outbound: Option<Rate>,
     /// The rate from outside to inside.
     pub inbound: Option<Rate>,
-    /// How frames come in and go out.
     pub method: Method,
     /// The name of the bridge that takes over when this process dies; see [`bridge_name`].
     pub fail_open: Option<String>,
@@ -61,7 +60,7 @@ pub fn bridge_mark(inside: &str, outside: &str) -> String {
     format!("{BRIDGE_MARK}{inside} and {outside}")
 }
 
-/// How the mark of every bridge of ours begins.
+/// The beginning of the mark of every bridge of ours.
 pub const BRIDGE_MARK: &str = "forebay-live: fail-open of ";
 
 /// An interface that may be used.
@@ -88,14 +87,12 @@ pub struct Checked {
     pub inside: Port,
     /// The outside interface.
     pub outside: Port,
-    /// How frames come in and go out.
     pub method: Method,
     /// The name of the bridge that takes over.
     pub fail_open: Option<String>,
 }
 
 impl Checked {
-    /// Both interfaces.
     pub const fn ports(&self) -> [&Port; 2] {
         [&self.inside, &self.outside]
     }

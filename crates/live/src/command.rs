@@ -40,25 +40,24 @@ pub struct Change {
 
 /// The request.
 pub enum Command {
-    /// To tell of itself.
+    /// Report the state.
     Snapshot,
-    /// To change. All of it takes effect between two packets, or nothing.
+    /// Change the queue. All changes take effect between two packets, or none does.
     Change(Box<Change>),
-    /// To pass packets around the queue, or not.
+    /// Pass packets around the queue, or not.
     Bypass(bool),
-    /// To tell someone else what happens.
+    /// Report events to this tap.
     Tap(Box<dyn Tap>),
-    /// To take nothing more in and let go of the interface by which frames come, send what is queued, and end.
+    /// Take nothing more in, release the interface by which frames come, send what is queued, and end.
     Drain,
 }
 
 /// Its answer.
 pub enum Answer {
-    /// It is done.
     Done,
     /// Itself.
     Snapshot(Box<PortSnapshot>),
-    /// It is not done, and why.
+    /// The reason why the command was refused.
     Refused(String),
     /// The half of an interface that it has let go of. To close it takes the kernel tens of milliseconds.
     LetGo(Box<dyn Receive>),
@@ -68,7 +67,6 @@ pub enum Answer {
 pub struct Request {
     /// The request.
     pub command: Command,
-    /// Where the answer goes.
     pub answer: Sender<Answer>,
 }
 
@@ -86,10 +84,10 @@ pub struct CommandsIn {
     pub waker: UnixStream,
 }
 
-/// How long an answer may take: a direction looks after each batch of packets.
+/// The time limit of an answer: a direction looks after each batch of packets.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Both ends.
+/// Creates both ends.
 ///
 /// # Errors
 /// If the system has no socket left.

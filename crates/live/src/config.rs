@@ -43,7 +43,7 @@ pub struct LiveConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interfaces {
-    /// Where the hosts are whose traffic leaves through `outbound`.
+    /// The interface of the hosts whose traffic leaves through `outbound`.
     pub inside: String,
     /// Where it goes.
     pub outside: String,
@@ -58,7 +58,7 @@ pub struct Direction {
     /// Framing counted in addition to each frame: on an Ethernet preamble, frame check sequence and gap.
     #[serde(default = "ethernet_overhead")]
     pub overhead: Bytes,
-    /// At most this much time is caught up after a stall of this program; it bounds the burst that follows.
+    /// The most time that is caught up after a stall of this program; it bounds the burst that follows.
     #[serde(default = "one_millisecond")]
     pub burst: Span,
     /// The discipline, as the `queue` of a scenario.

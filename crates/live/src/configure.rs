@@ -138,8 +138,8 @@ fn read(file: &std::path::Path) -> Result<String, String> {
     fs::read_to_string(file).map_err(|error| format!("{}: {error}; name the file of the configuration", file.display()))
 }
 
-/// From one description of a direction to another one. Another rate or parameter creates another discipline: its
-/// averages and flow state start again, and packets keep their places.
+/// Returns the change from one description of a direction to another one. Another rate or parameter creates another
+/// discipline: its averages and flow state start again, and packets keep their places.
 fn change(old: &Described, new: &Described, seed: u64) -> Result<Change, String> {
     let failed = |error: forebay_qdisc::ParameterError| error.to_string();
     let rate = (old.rate != new.rate).then_some(new.rate);

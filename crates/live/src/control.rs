@@ -45,7 +45,7 @@ const MODE: u32 = 0o660;
 const MOST_CLIENTS: usize = 8;
 /// A client that asks for nothing is sent away after this.
 const IDLE: Span = Span::from_seconds(60);
-/// How soon to look again after a client that has not taken its reply.
+/// The interval of the next attempt with a client that has not taken its reply.
 const LOOK_AGAIN: Span = Span::from_milliseconds(20);
 
 /// The time, and a way to wait.

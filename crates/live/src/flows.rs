@@ -24,7 +24,7 @@ pub struct FlowCounts {
     pub identity: FlowIdentity,
     /// Bytes that arrived, with framing, and the error below.
     pub bytes: u64,
-    /// Of these, bytes that may be of flows that had the place before.
+    /// Bytes of these that may belong to earlier flows at this place.
     pub error_bytes: u64,
     /// Packets that arrived since it has the place.
     pub packets: u64,

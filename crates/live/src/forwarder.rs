@@ -18,19 +18,19 @@ use crate::sys::clock;
 /// Frames that are taken in, or handed over, in one go.
 const BATCH: usize = 64;
 
-/// When the kernel takes no more frames and does not say when it will.
+/// The wait after the kernel has refused frames without a sign of when it will take them.
 const RETRY: Span = Span::from_microseconds(100);
 
 /// While an interface is down.
 const RETRY_WHEN_DOWN: Span = Span::from_milliseconds(10);
 
-/// It looks around at least this often, for the watchdog.
+/// The longest time between two looks around, for the watchdog.
 const LONGEST_WAIT: Span = Span::from_milliseconds(100);
 
-/// How long a direction that ends may take to send what is queued.
+/// The time limit of a direction that ends to send what is queued.
 const LONGEST_DRAIN: Span = Span::from_seconds(1);
 
-/// How the loop waits for the next departure.
+/// The way to wait for the next departure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
@@ -46,7 +46,7 @@ impl Wait {
     /// thread's core to others for more than a tenth of the time, which the kernel demands.
     const LONGEST_SPIN: Span = Span::from_microseconds(60);
 
-    /// How much earlier than the departure it wakes up, where departures are `gap` apart.
+    /// Returns how much earlier than the departure it wakes up if departures are `gap` apart.
     fn margin(self, gap: Span) -> Span {
         match self {
             Self::Ppoll => Span::ZERO,
@@ -55,7 +55,7 @@ impl Wait {
     }
 }
 
-/// In the end, the rings are emptied in this many batches at most: traffic may never pause.
+/// The most batches that empty the rings at the end: traffic may never pause.
 const MOST_LAST_BATCHES: usize = 64;
 
 /// An interface that was let go.
@@ -98,7 +98,6 @@ pub struct Forwarder {
     pub shadow: Option<RunningQueue>,
     /// The commands to it.
     pub commands: CommandsIn,
-    /// How it waits.
     pub wait: Wait,
     /// Counts rounds of the loop, for a watchdog.
     pub alive: Arc<AtomicU64>,
@@ -107,13 +106,12 @@ pub struct Forwarder {
 /// The events of one turn of the loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
-    /// When it began.
     pub began: Time,
     /// Frames that came in.
     pub taken: usize,
     /// The kernel took fewer frames than were due.
     pub blocked: bool,
-    /// It received the request to end.
+    /// Whether the request to end has arrived.
     pub ends: bool,
 }
 

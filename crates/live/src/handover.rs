@@ -19,7 +19,7 @@ pub struct HandoverQueue {
 }
 
 impl HandoverQueue {
-    /// At most this many replaced disciplines may still hold packets.
+    /// The most replaced disciplines that may still hold packets.
     pub const MOST_DRAINING: usize = 32;
 
     /// A queue that has not been replaced.

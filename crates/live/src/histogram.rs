@@ -68,7 +68,7 @@ impl Histogram {
         self.longest_ns
     }
 
-    /// How many are in the bucket of `bound_ns` or below it.
+    /// Returns the number of values in the bucket of `bound_ns` and those below it.
     #[must_use]
     pub fn count_up_to(&self, bound_ns: u64) -> u64 {
         self.counts[..=bucket(bound_ns)].iter().sum()

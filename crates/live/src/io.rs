@@ -79,7 +79,6 @@ pub trait Transmit: Send {
     fn fd(&self) -> BorrowedFd<'_>;
 }
 
-/// Both halves of an interface.
 pub struct Halves {
     /// Arriving frames.
     pub receive: Box<dyn Receive>,

@@ -28,7 +28,7 @@ pub use request::{MOST_REQUEST_BYTES, MetricsRequest, parse_head};
 
 /// Connections at a time: together with the listener and the waker, as many as one wait can watch.
 const MOST_CONNECTIONS: usize = crate::sys::clock::MOST_WATCHED - 2;
-/// How soon to look again after a scraper that has not taken its response.
+/// The interval of the next attempt with a scraper that has not taken its response.
 const LOOK_AGAIN: Span = Span::from_milliseconds(20);
 
 /// The server of metrics.
@@ -49,7 +49,7 @@ pub struct MetricsHandle {
 }
 
 impl MetricsHandle {
-    /// Where it listens.
+    /// Returns the address on which it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address

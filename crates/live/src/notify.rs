@@ -65,7 +65,7 @@ impl Notifier {
         self.send("STOPPING=1")
     }
 
-    /// Both directions are still alive.
+    /// Reports that both directions are alive.
     ///
     /// # Errors
     /// The service manager is gone or does not read.

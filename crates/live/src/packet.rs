@@ -10,15 +10,14 @@ use crate::pool::Buffer;
 /// A frame on its way through a port: the data of its headers, and the buffer of its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct LivePacket {
-    /// When it arrived.
     pub arrived: Time,
     /// Its flow.
     pub key: FlowKey,
-    /// With the framing that the port counts.
+    /// The length with the framing that the port counts.
     pub len_bytes: u32,
-    /// Where its bytes are; none of a packet that only a shadow discipline holds.
+    /// The place of its bytes; none of a packet that only a shadow discipline holds.
     pub buffer: Option<Buffer>,
-    /// Where in the frame its IP header begins.
+    /// The offset of the IP header in the frame.
     pub ip_at: Option<NonZeroU16>,
     /// Its ECN codepoint, as a discipline has left it. The frame is marked when it leaves.
     pub ecn: Ecn,
@@ -45,7 +44,7 @@ impl LivePacket {
         }
     }
 
-    /// Where a frame that is to leave as CE has its IP header.
+    /// Returns the offset of the IP header of a frame that must leave as CE.
     #[inline]
     pub fn marked_at(&self) -> Option<u16> {
         if self.ecn == Ecn::CongestionExperienced { self.ip_at.map(NonZeroU16::get) } else { None }

@@ -26,7 +26,7 @@ pub struct PortParts {
     pub rate: Rate,
     /// Framing counted in addition to each frame, in bytes.
     pub overhead_bytes: u32,
-    /// At most this much time is caught up after a stall.
+    /// The most time that is caught up after a stall.
     pub burst: Span,
     /// The discipline.
     pub queue: Box<dyn Discipline<LivePacket>>,
@@ -54,9 +54,8 @@ pub trait Tap: Send {
 /// A frame that has passed its port.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure {
-    /// Where its bytes are.
     pub buffer: Buffer,
-    /// When its last bit was due to leave.
+    /// The time at which its last bit was due to leave.
     pub due: Time,
     /// Its length with framing.
     pub len_bytes: u32,
@@ -111,7 +110,7 @@ impl Port {
         }
     }
 
-    /// When the line has something to do if nothing arrives.
+    /// Returns the time at which the line must act if nothing arrives.
     #[must_use]
     pub fn next(&self) -> Option<Time> {
         self.line.next()
@@ -250,7 +249,7 @@ impl Port {
         self.shadow = shadow;
     }
 
-    /// With bypass, arrivals leave at once, behind what was queued, which leaves at once, too.
+    /// Switches bypass, in which arrivals leave at once, behind the queue, which also leaves at once.
     pub fn set_bypass(&mut self, bypass: bool, now: Time) {
         self.bypass = bypass;
         if bypass {

@@ -28,7 +28,7 @@ pub enum PrivilegeError {
         /// The kernel's error.
         source: io::Error,
     },
-    /// It was all done, but something is left.
+    /// All steps succeeded, but privileges remain.
     #[error("after dropping all privileges, {what}: start no thread before")]
     Left {
         /// The remaining privileges.
@@ -71,7 +71,6 @@ pub struct InForce {
     pub no_new_privileges: bool,
     /// All threads have a filter of system calls.
     pub filtered: bool,
-    /// How many threads there are.
     pub threads: usize,
 }
 

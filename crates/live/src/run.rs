@@ -37,7 +37,7 @@ use crate::sys::clock;
 use crate::sys::realtime::{self, Schedule};
 use crate::sys::signals::{Signal, Signals};
 
-/// How often the first thread looks whether the directions are alive, unless the service manager wants it more often.
+/// The interval at which the first thread checks the directions, unless the service manager needs a shorter one.
 const LOOK_EVERY: Span = Span::from_milliseconds(500);
 
 /// Times are counted for no longer than 213 days, so this process ends in good time; a service manager starts it again.
@@ -133,7 +133,7 @@ struct Plan {
 
 type Asking = Vec<(Direction, Commands)>;
 
-/// Both directions, and how they are asked.
+/// Prepares both directions and the channels to them.
 fn plans(
     config: &LiveConfig,
     longest_frame: usize,
@@ -199,7 +199,7 @@ fn port(
     Ok((port, running, shadow_queue))
 }
 
-/// How those directions are asked that have a queue.
+/// Selects the directions that have a queue.
 fn described(config: &LiveConfig, directions: &Asking) -> io::Result<Asking> {
     let with_queue = directions.iter().filter(|(name, _)| config.direction(name.name()).is_some());
     with_queue.map(|(name, commands)| Ok((*name, commands.try_clone()?))).collect()

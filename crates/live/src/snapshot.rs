@@ -31,9 +31,7 @@ pub struct RunningQueue {
 pub struct PortSnapshot {
     /// `outbound` or `inbound`.
     pub direction: String,
-    /// Where frames come from.
     pub from: String,
-    /// Where they go to.
     pub to: String,
     /// Rate of the line in bits per second.
     pub rate_bps: u64,
@@ -71,9 +69,9 @@ pub struct PortSnapshot {
     pub buffers: u32,
     /// Memory of the discipline's state in bytes.
     pub state_bytes: u64,
-    /// From arrival until the last bit was due to leave.
+    /// Time from arrival until the last bit was due to leave.
     pub sojourn: HistogramSnapshot,
-    /// From when the last bit was due to leave until the kernel had the frame.
+    /// Time from when the last bit was due to leave until the kernel had the frame.
     pub lateness: HistogramSnapshot,
     /// Gauges of the discipline.
     pub gauges: BTreeMap<&'static str, f64>,
@@ -100,14 +98,14 @@ pub struct HistogramSnapshot {
     pub p999_s: f64,
     /// The longest.
     pub max_s: f64,
-    /// How many are no longer than each of [`BUCKETS_S`].
+    /// The number of values up to each of [`BUCKETS_S`].
     pub buckets: Vec<u64>,
 }
 
 /// A flow. Bytes may be too many by `error_bytes`.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowSnapshot {
-    /// As tcpdump has it: sender > receiver.
+    /// The flow in the form of tcpdump: sender > receiver.
     pub flow: String,
     /// Bytes that arrived.
     pub bytes: u64,
@@ -138,7 +136,7 @@ pub struct ShadowSnapshot {
     pub marked: BTreeMap<&'static str, u64>,
     /// Packets in its queue.
     pub backlog_packets: u64,
-    /// How long packets would have taken.
+    /// The time that packets would have taken.
     pub sojourn: HistogramSnapshot,
     /// Its gauges.
     pub gauges: BTreeMap<&'static str, f64>,
@@ -148,9 +146,7 @@ pub struct ShadowSnapshot {
 pub struct Surroundings<'a> {
     /// `outbound` or `inbound`.
     pub direction: &'a str,
-    /// Where frames come from.
     pub from: &'a str,
-    /// Where they go to.
     pub to: &'a str,
     /// The discipline of the queue.
     pub queue: &'a RunningQueue,

@@ -47,7 +47,7 @@ impl Clock for TestClock {
     }
 }
 
-/// Until `done`, for as long as a busy machine may take.
+/// Waits until `done`, as long as a busy machine may need.
 pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
     for _ in 0..10_000 {
         if done() {
@@ -62,7 +62,7 @@ pub fn eventually(what: &str, mut done: impl FnMut() -> bool) {
 pub struct TestDirection {
     commands: Commands,
     frames: Sender<(Time, Vec<u8>)>,
-    /// It refuses changes.
+    /// Whether it refuses changes.
     pub refuses: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }

@@ -143,7 +143,7 @@ fn nothing_comes_from_nothing(method: Method) {
     assert!(receive(&mut *bench.b.receive, 1, Span::from_milliseconds(50)).is_empty());
 }
 
-/// Both directions at once, each half on another thread than its twin, and no frame is lost.
+/// Both directions run at once, each half on another thread than its twin, and no frame is lost.
 fn both_directions_at_once(method: Method) {
     const FRAMES: u32 = 100_000;
     let Some(bench) = Bench::new(method, 1500) else { return };

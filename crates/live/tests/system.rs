@@ -15,7 +15,7 @@ use network::{Network, clock};
 
 /// The time in which the bridge must take over.
 const TAKEOVER: Duration = Duration::from_millis(200);
-/// How often it must.
+/// The number of times that it must.
 const ROUNDS: usize = 10;
 
 #[test]

@@ -53,7 +53,7 @@ impl Column {
     }
 }
 
-/// How many values a column has.
+/// The number of values in a column.
 pub(crate) fn length(column: &engine::Column) -> usize {
     match column {
         engine::Column::Text(texts) => texts.len(),

@@ -21,7 +21,7 @@ pub(crate) fn power(base: f64, exponent: f64) -> f64 {
     libm::pow(base, exponent)
 }
 
-/// Where compiled laws find the function that draws for them.
+/// The address at which compiled laws find the function that draws for them.
 #[pyfunction]
 pub(crate) fn draw_address() -> usize {
     forebay_compiled::draw_address()

@@ -7,12 +7,12 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::column::{Column as LazyColumn, text_list};
 
-/// How columns are handed over.
+/// The form in which columns are handed over.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
-    /// As NumPy arrays, without copying.
+    /// NumPy arrays, without copying.
     Arrays,
-    /// As columns that make their values when they are asked for.
+    /// Columns that make their values when they are requested.
     Columns,
 }
 

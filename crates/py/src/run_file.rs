@@ -209,7 +209,7 @@ fn not_contiguous(error: numpy::AsSliceError) -> ParquetError {
     ParquetError::General(error.to_string())
 }
 
-/// Where lists begin and which are empty, in the format's terms (Dremel's levels).
+/// The beginnings of lists and the empty lists, in the format's terms (Dremel's levels).
 struct Levels {
     definition: Vec<i16>,
     repetition: Vec<i16>,

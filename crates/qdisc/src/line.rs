@@ -2,8 +2,8 @@
 //!
 //! Whatever drives a discipline without a simulated network does it with this: the replay of a capture, the measurement
 //! of what a discipline costs. Time is an argument, so the line serves a real clock as well as a recorded one. The
-//! simulator's port (`forebay-engine`, `port.rs`) differs: it hands a packet to its link at the start of the
-//! transmission, with a time of arrival in the future. It never holds the packet on the wire, unlike this line.
+//! ports of the simulator (`crates/engine/src/router/`) differ: they hand a packet to their link at the start of the
+//! transmission, with a time of arrival in the future. They never hold the packet on the wire, unlike this line.
 
 use crate::{Cx, Discipline, Packet, Rate, Rng, Sink, Span, Time};
 

@@ -81,12 +81,12 @@ pub enum Message {
     },
     /// E2CM: a probe on its way to the destination.
     Probe {
-        /// When it left the source.
+        /// The time at which it left the source.
         sent: Time,
     },
     /// E2CM: a probe on its way back.
     ProbeReport {
-        /// From the source to the end of the destination's buffer.
+        /// The delay from the source to the end of the destination's buffer.
         latency: Span,
         /// Bytes per second that the destination received of the flow since the last probe; `None` at the first.
         throughput: Option<f64>,
@@ -319,7 +319,7 @@ schemes! {
 pub struct PeriodicMessages {
     /// The parameter that gives the interval.
     pub field: &'static str,
-    /// From one to the next.
+    /// The time between two messages.
     pub interval: Span,
     /// Whether one goes from the source to the destination, in addition to the one that comes back.
     pub to_destination: bool,

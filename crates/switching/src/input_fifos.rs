@@ -16,7 +16,7 @@ use crate::{MAX_PORTS, Matching};
 #[derive(Clone, Debug)]
 pub struct InputFifos<P> {
     queues: Vec<VecDeque<(u8, P)>>,
-    /// For each output the inputs whose head is for it.
+    /// The inputs whose head is for an output, by output.
     heads_for: Vec<u64>,
     packets: u64,
     limit: usize,
@@ -81,7 +81,7 @@ impl<P> InputFifos<P> {
         }
     }
 
-    /// How many ports the switch has on each side.
+    /// The number of ports on each side of the switch.
     #[must_use]
     pub fn ports(&self) -> usize {
         self.queues.len()

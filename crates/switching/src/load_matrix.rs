@@ -89,7 +89,7 @@ impl LoadPattern {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadMatrix {
     ports: usize,
-    /// At `input * ports + output`.
+    /// The load of a pair, at `input * ports + output`.
     loads: Vec<f64>,
 }
 
@@ -101,7 +101,7 @@ impl LoadMatrix {
         }
     }
 
-    /// How many ports the switch has on each side.
+    /// The number of ports on each side of the switch.
     #[must_use]
     pub fn ports(&self) -> usize {
         self.ports

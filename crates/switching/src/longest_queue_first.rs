@@ -92,7 +92,7 @@ impl Ilqf {
         }
     }
 
-    /// Of the inputs in `requests`, the one that `output` prefers; the switch has `ports` ports.
+    /// Returns the input in `requests` that `output` prefers; the switch has `ports` ports.
     fn granted(&self, requests: u64, output: usize, ports: usize) -> Option<usize> {
         members(requests).max_by_key(|input| self.keys[input * ports + output])
     }

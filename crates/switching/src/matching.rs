@@ -51,7 +51,7 @@ impl Matching {
         self.outputs |= only(output);
     }
 
-    /// How many ports the switch has on each side.
+    /// The number of ports on each side of the switch.
     #[must_use]
     pub fn ports(&self) -> usize {
         self.ports
@@ -86,7 +86,7 @@ impl Matching {
         members(self.inputs).map(|input| (input, usize::from(self.output_of[input])))
     }
 
-    /// How many pairs are joined.
+    /// The number of joined pairs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.inputs.count_ones() as usize

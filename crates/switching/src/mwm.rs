@@ -97,7 +97,7 @@ struct MaximumWeight<const N: usize> {
 
 /// A search for a free column along paths of least slack.
 struct Search<const N: usize> {
-    /// For each open column the tentative distance with the column's tag; `i32::MAX` for the others.
+    /// The tentative distance of each open column with the column's tag; `i32::MAX` for the others.
     distance: [i32; N],
     /// Ones for each closed column, so that a bitwise or lifts its distance to `i32::MAX`; zero for open ones.
     closed: [i32; N],

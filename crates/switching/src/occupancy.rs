@@ -12,9 +12,9 @@ pub struct Occupancy {
     ports: usize,
     /// Packets from `input` to `output`, at `input * ports + output`.
     lengths: Vec<u32>,
-    /// For each input the outputs that it has packets for.
+    /// The outputs for which an input has packets, by input.
     requests_of_input: Vec<u64>,
-    /// For each output the inputs that have packets for it.
+    /// The inputs that have packets for an output, by output.
     requests_of_output: Vec<u64>,
     /// The inputs that have packets.
     inputs: u64,
@@ -100,7 +100,7 @@ impl Occupancy {
         }
     }
 
-    /// How many ports the switch has on each side.
+    /// The number of ports on each side of the switch.
     #[must_use]
     pub fn ports(&self) -> usize {
         self.ports

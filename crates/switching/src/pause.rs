@@ -63,9 +63,9 @@ impl PauseConfig {
 #[derive(Clone, Copy, Debug)]
 pub struct PauseSender {
     config: PauseConfig,
-    /// Half the time of the longest pause: when to say again that the feeder is to stop.
+    /// Half the time of the longest pause: the interval at which the order to stop is repeated.
     refresh: Span,
-    /// When that is; [`Time::NEVER`] while the feeder may send.
+    /// The time of the next repetition; [`Time::NEVER`] while the feeder may send.
     refresh_at: Time,
 }
 
@@ -75,7 +75,7 @@ impl PauseSender {
     /// Pause time of the order to continue.
     pub const GO: u16 = 0;
 
-    /// For a buffer that is fed over a link of this rate.
+    /// Creates the control of a buffer that is fed over a link of this rate.
     #[must_use]
     pub fn new(config: PauseConfig, rate: Rate) -> Self {
         let longest = pause_time(Self::STOP, rate);
@@ -121,15 +121,15 @@ impl PauseSender {
 #[derive(Clone, Copy, Debug)]
 pub struct PauseReceiver {
     rate: Rate,
-    /// When the last pause ends, or has ended.
+    /// The end of the last pause.
     until: Time,
-    /// Up to when `stopped` counts.
+    /// The time up to which `stopped` counts.
     counted: Time,
     stopped: Span,
 }
 
 impl PauseReceiver {
-    /// For a port that sends at this rate.
+    /// Creates the state of a port that sends at this rate.
     #[must_use]
     pub fn new(rate: Rate) -> Self {
         Self { rate, until: Time::ZERO, counted: Time::ZERO, stopped: Span::ZERO }
@@ -148,7 +148,7 @@ impl PauseReceiver {
         now >= self.until
     }
 
-    /// When sending may continue, if no other order comes.
+    /// The time at which sending may continue if no other order arrives.
     #[inline]
     #[must_use]
     pub fn until(&self) -> Time {
@@ -161,7 +161,7 @@ impl PauseReceiver {
         self.counted = now;
     }
 
-    /// How long it has been stopped in all by `now`.
+    /// The total time for which it has been stopped by `now`.
     pub fn stopped(&mut self, now: Time) -> Span {
         self.count(now);
         self.stopped
@@ -202,7 +202,7 @@ pub fn headroom(rate: Rate, propagation: Span, largest_frame: Bytes, control_fra
     Bytes(all.saturating_add(gained_by_rounding(rate, all)))
 }
 
-/// By how many bytes at most this many, in frames one after the other, may come early because [times of
+/// The most bytes by which this many, in frames one after the other, may come early because [times of
 /// transmission](Rate::transmission_time) are rounded to picoseconds.
 fn gained_by_rounding(rate: Rate, bytes: u64) -> u64 {
     if (PICOSECONDS_PER_SECOND * 8).is_multiple_of(rate.bits_per_second()) {
@@ -300,7 +300,7 @@ mod tests {
         reaction: Span,
         largest: u32,
         high: u64,
-        /// How long the order waits for the port.
+        /// The time for which the order waits for the port.
         wait: Span,
     }
 

@@ -48,15 +48,16 @@ impl RateLimiter {
         self.last_len_bytes = len_bytes;
     }
 
-    /// How long a frame of this many bytes takes at `rate_bps` bits per second; rounded up, so that the rate is never
-    /// exceeded. At no rate, forever.
+    /// The time that a frame of this many bytes takes at `rate_bps` bits per second; rounded up, so that the rate is
+    /// never exceeded. At no rate, forever.
     #[must_use]
     pub fn interval(len_bytes: u32, rate_bps: f64) -> Span {
         // Beyond 2^64, and for a rate of zero, the conversion saturates.
         Span::from_picoseconds(libm::ceil(f64::from(len_bytes) * BIT_PICOSECONDS_PER_BYTE / rate_bps) as u64)
     }
 
-    /// When the flow may send again at `rate_bps` bits per second, which must not be negative; at zero, never.
+    /// The time at which the flow may send again at `rate_bps` bits per second, which must not be negative; at zero,
+    /// never.
     #[inline]
     #[must_use]
     pub fn eligible_at(&self, rate_bps: f64) -> Time {

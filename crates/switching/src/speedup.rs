@@ -89,14 +89,14 @@ impl Speedup {
         require(holds, "speedup", "be at most the number of ports")
     }
 
-    /// How many phases fall into slot `slot`, counted from 0: 1, 1, 1, 1, 2 and so on for 6/5.
+    /// The number of phases in slot `slot`, counted from 0: 1, 1, 1, 1, 2 and so on for 6/5.
     #[must_use]
     pub fn phases_in_slot(self, slot: u64) -> u64 {
         let phases_before = |slot: u128| slot * u128::from(self.phases()) / u128::from(self.slots());
         (phases_before(u128::from(slot) + 1) - phases_before(u128::from(slot))) as u64
     }
 
-    /// When phase `phase` happens, in picoseconds from the start, if a slot lasts `slot`: phase m at m·slot·q/p,
+    /// The time of phase `phase`, in picoseconds from the start, if a slot lasts `slot`: phase m at m·slot·q/p,
     /// rounded down once and not from phase to phase. At most `u64::MAX`.
     #[must_use]
     pub fn phase_time(self, slot: Span, phase: u64) -> u64 {

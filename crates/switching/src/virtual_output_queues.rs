@@ -9,7 +9,7 @@ use crate::Occupancy;
 /// output. Each queue has the same limit, and an arrival to a full one is handed back (drop-tail).
 #[derive(Clone, Debug)]
 pub struct VirtualOutputQueues<P> {
-    /// At `input * ports + output`.
+    /// The queue of a pair, at `input * ports + output`.
     queues: Vec<VecDeque<P>>,
     occupancy: Occupancy,
     limit: u32,

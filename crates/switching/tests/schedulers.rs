@@ -30,7 +30,7 @@ fn maximal() -> Vec<SchedulerConfig> {
     ]
 }
 
-/// Those, then each with its defaults, then with as few iterations as there can be.
+/// Those, then each with its defaults, then each with the fewest iterations.
 fn every() -> Vec<SchedulerConfig> {
     let fewest = [islip(Some(1)), pim(Some(1)), ilqf(Some(1))];
     maximal().into_iter().chain(SchedulerConfig::every()).chain(fewest).collect()

@@ -209,7 +209,7 @@ fn a_speedup_of_two_is_enough_for_any_maximal_matching() {
     }
 }
 
-/// Without a speedup a switch of VOQs cannot beat output queueing under the same arrivals, and with MWM it comes near.
+/// A switch of VOQs without a speedup cannot beat output queueing under the same arrivals. With MWM it comes near.
 #[test]
 fn output_queueing_is_the_least_delay() {
     let delay = |fabric| run(&CellSwitchConfig::new(8, fabric, 0.9), 10_000, 100_000).delay_slots.mean;

@@ -391,7 +391,7 @@ impl TcpConfig {
         self.max_congestion_window_segments.map_or(self.max_window_segments, |most| most.min(self.max_window_segments))
     }
 
-    /// How the recovery with SACK comes down to the reduced window.
+    /// The rule by which the recovery with SACK comes down to the reduced window.
     pub(crate) fn rate_reduction(&self) -> RateReduction {
         self.rate_reduction.unwrap_or_default()
     }

@@ -36,7 +36,7 @@ pub(crate) enum Timer {
     Retransmission,
     /// A tail loss probe (RFC 8985, section 7).
     Probe,
-    /// To look again at what may be lost (RFC 8985, section 6).
+    /// Looks again for losses (RFC 8985, section 6).
     Reordering,
 }
 
@@ -69,9 +69,8 @@ pub(crate) struct Connection {
     round_end: u64,
     /// Data that limited transmit has sent beyond the window since the last new ACK.
     pub limited_transmit_bytes: u64,
-    /// When the timer expires.
     pub deadline: Time,
-    /// When the last segment went out.
+    /// The time of the last transmission.
     pub last_sent: Time,
     /// Its purpose.
     pub timer: Timer,
@@ -80,7 +79,7 @@ pub(crate) struct Connection {
     pub selective: bool,
     /// The application has closed: a FIN follows the last byte.
     pub closing: bool,
-    /// Both ends agreed on ECN.
+    /// Whether both ends agreed on ECN.
     pub ecn: bool,
     /// A mark came at a window of one segment: nothing new is sent before the timer expires (RFC 3168, 6.1.2).
     pub waits_for_timer: bool,
@@ -96,7 +95,7 @@ pub(crate) struct Connection {
     pub duplicate_acks: u32,
     /// The ACK that ends the running round-trip measurement; 0 when none runs.
     timed_end: u64,
-    /// When segments departed, for a slow start that watches the delay.
+    /// The departures of segments, for a slow start that watches the delay.
     pub departures: Option<Box<Departures>>,
     /// See [`SenderCounters::segments_sent`].
     segments_sent: u64,
@@ -216,7 +215,7 @@ impl Connection {
         self.next == self.highest && !self.cwr_pending && self.departures.is_none()
     }
 
-    /// As [`Connection::transmit`], for the next segment where that is a plain one.
+    /// Sends the next segment as [`Connection::transmit`] does, if that is a plain one.
     #[inline(always)]
     fn transmit_plain(&mut self, payload: u64, now: Time, out: &mut (impl SegmentOut + ?Sized)) {
         let seq = self.next;
@@ -326,8 +325,8 @@ impl Connection {
         }
     }
 
-    /// At the arrival of an ACK: whether the window was in use during the last round trip, so that it may grow. In slow
-    /// start half of it is enough, because each ACK makes room for two segments; Linux has the same rule.
+    /// Whether the window was in use during the last round trip before an ACK, so that it may grow. In slow start
+    /// half of it is enough, because each ACK makes room for two segments; Linux has the same rule.
     pub fn window_is_in_use(&mut self) -> bool {
         let flight = self.flight_bytes();
         if self.unacknowledged >= self.round_end {
@@ -550,7 +549,7 @@ impl Connection {
         self.apply_window();
     }
 
-    /// How long nothing was sent.
+    /// The time since the last transmission.
     pub fn idle_since_last_sent(&self, now: Time) -> Span {
         now.since(self.last_sent)
     }

@@ -108,11 +108,11 @@ pub struct Cubic {
 /// One stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
-    /// When it began (epoch_start).
+    /// The start of the stage (epoch_start).
     start: Time,
-    /// Until when its time has been counted.
+    /// The time up to which the stage has been counted.
     last_ack: Time,
-    /// Where the cubic function has its turning point: W_max in segments, K in seconds after the start.
+    /// The turning point of the cubic function: W_max in segments, K in seconds after the start.
     maximum: f64,
     k: f64,
     /// The window that Reno would have (W_est).

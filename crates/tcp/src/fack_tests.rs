@@ -77,7 +77,7 @@ fn after_a_timeout_everything_else_is_lost() {
 }
 
 proptest! {
-    /// For any ACKs and retransmissions, stretches ascend without gaps, and the sums are those of the stretches.
+    /// Stretches ascend without gaps after any ACKs and retransmissions, and the sums are those of the stretches.
     #[test]
     fn the_sums_are_those_of_the_stretches(
         steps in proptest::collection::vec((0_u8..5, 0_u64..30, 1_u64..6), 1..80),

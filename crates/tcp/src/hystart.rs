@@ -42,7 +42,7 @@ const TRAIN_GAP: Span = Span::from_milliseconds(2);
 /// Round-trip samples before the delay of a round is judged (`HYSTART_MIN_SAMPLES`, RFC 9406's `N_RTT_SAMPLE`).
 pub(crate) const SAMPLES: u32 = 8;
 
-/// By how much the round trip may exceed the shortest one: an eighth, from 4 ms to 16 ms (`HYSTART_DELAY_THRESH`;
+/// The time by which the round trip may exceed the shortest one: an eighth, from 4 ms to 16 ms (`HYSTART_DELAY_THRESH`;
 /// RFC 9406's `RttThresh`).
 pub(crate) fn tolerated_delay(shortest: Span) -> Span {
     let eighth = Span::from_picoseconds(shortest.picoseconds() / 8);

@@ -32,7 +32,7 @@ use crate::{Span, Time};
 /// Rounds of conservative slow start, the one in which it begins included (`CSS_ROUNDS`).
 const CONSERVATIVE_ROUNDS: u32 = 5;
 
-/// How much slower conservative slow start is (`CSS_GROWTH_DIVISOR`).
+/// The factor by which conservative slow start is slower (`CSS_GROWTH_DIVISOR`).
 const CONSERVATIVE_DIVISOR: f64 = 4.0;
 
 /// RFC 9406's slow start.

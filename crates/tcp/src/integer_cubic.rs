@@ -56,7 +56,7 @@ pub(crate) struct IntegerCubic {
 #[derive(Clone, Debug)]
 struct Stage {
     start_ms: u64,
-    /// Where the cubic function has its turning point: in segments, and in 1024ths of a second after the start.
+    /// The turning point of the cubic function: in segments, and in 1024ths of a second after the start.
     maximum: u32,
     k: u64,
     /// The window that Reno would have, and the segments acknowledged towards its next one.
@@ -113,7 +113,7 @@ impl IntegerCubic {
         if time < stage.k { maximum.saturating_sub(distance) } else { maximum.saturating_add(distance) }
     }
 
-    /// By the cubic function alone, how many segments open `window` by one.
+    /// The number of segments that open `window` by one under the cubic function alone.
     fn segments_for_one(&self, stage: &Stage, window: u32, path: &RoundTrip, now_ms: u64) -> u32 {
         let target = self.target(stage, path, now_ms);
         let segments = match target.checked_sub(u64::from(window)) {

@@ -32,7 +32,7 @@ use crate::{CongestionSignal, RoundTrip, Time, Window, WindowLaw};
 const BETA_X1024: u32 = 819;
 /// The most that a round trip adds, but for truncation, in segments.
 const MAX_INCREMENT: u32 = 16;
-/// Up to this window it grows and shrinks like Reno's, in segments.
+/// The window, in segments, up to which it grows and shrinks like Reno's.
 const LOW_WINDOW: u32 = 14;
 /// Round trips for the last segments below the maximum.
 const SMOOTH_PART: u32 = 20;
@@ -44,7 +44,7 @@ pub(crate) fn reduced(window: u32) -> u32 {
     (u64::from(window) * u64::from(BETA_X1024) / 1024) as u32
 }
 
-/// Where the next search goes after a loss at `window`: lower if the last maximum was not reached.
+/// The target of the next search after a loss at `window`: lower if the last maximum was not reached.
 pub(crate) fn next_maximum(window: u32, maximum: u32) -> u32 {
     if window < maximum { (u64::from(window) * u64::from(1024 + BETA_X1024) / 2048) as u32 } else { window }
 }

@@ -56,7 +56,7 @@ pub struct LinuxCubic {
 #[derive(Clone, Debug)]
 struct Stage {
     start_ms: u64,
-    /// Where the cubic function has its turning point: in segments, and in 1024ths of a second after the start.
+    /// The turning point of the cubic function: in segments, and in 1024ths of a second after the start.
     maximum: u32,
     k: u64,
     /// The window that Reno would have, and the ACKs towards its next segment.

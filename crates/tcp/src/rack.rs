@@ -33,7 +33,7 @@ const PERSISTENCE: u32 = 16;
 const MAX_TOLERANCE: u32 = 1000;
 /// The longest that a receiver delays an ACK of a single segment (TLP.max_ack_delay).
 const MAX_ACK_DELAY: Span = Span::from_milliseconds(200);
-/// When the probe is sent before there is a round-trip sample (section 7.2).
+/// The delay of the probe before there is a round-trip sample (section 7.2).
 const FIRST_PROBE: Span = Span::from_seconds(1);
 
 /// RFC 8985's recovery.
@@ -47,7 +47,7 @@ pub(crate) struct RackRecovery {
     /// The highest number that has arrived (RACK.fack).
     forward: u64,
     reordering_seen: bool,
-    /// How many quarters of the shortest round trip are tolerated (RACK.reo_wnd_mult).
+    /// The tolerance in quarters of the shortest round trip (RACK.reo_wnd_mult).
     tolerance: u32,
     /// Recoveries until the tolerance is one again.
     persistence: u32,
@@ -56,19 +56,18 @@ pub(crate) struct RackRecovery {
     /// The time of the next check for lost segments.
     look_again: Time,
     probe: Probe,
-    /// When the probe is due.
     probe_due: Time,
-    /// When the retransmission timeout is due, whatever the timer is set for.
+    /// The due time of the retransmission timeout, even if the timer is set for something else.
     timeout_due: Time,
     rule: RateReduction,
     reduction: Reduction,
-    /// Until this is acknowledged the window comes down after a mark.
+    /// The window comes down after a mark until this is acknowledged.
     marked_until: u64,
     /// The content of the last ACK.
     news: News,
     /// After a timeout the first lost segment goes out, whatever else is in the network.
     sends_one: bool,
-    /// Not all that was sent before the last timeout is acknowledged.
+    /// Whether data that was sent before the last timeout is still unacknowledged.
     is_after_timeout: bool,
     timeout_response: TimeoutResponse,
     segment_bytes: u64,
@@ -77,13 +76,15 @@ pub(crate) struct RackRecovery {
 /// The tail loss probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Probe {
-    /// It is not wanted.
     Off,
     /// None is in flight.
     Idle,
     /// One is: the number after all that was sent until then (TLP.end_seq), and whether it repeats data
     /// (TLP.is_retrans).
-    InFlight { end: u64, repeats: bool },
+    InFlight {
+        end: u64,
+        repeats: bool,
+    },
 }
 
 /// The content of an ACK.
@@ -94,7 +95,7 @@ struct News {
     delivered_bytes: u64,
     lost_bytes: u64,
     has_advanced: bool,
-    /// It has widened the tolerance for reordering.
+    /// Whether it has widened the tolerance for reordering.
     has_widened: bool,
     /// A retransmission is lost, or a timer has found a loss. In Linux that ends the recovery from a timeout.
     is_lost_again: bool,

@@ -25,7 +25,7 @@ use crate::RateReduction;
 pub(crate) enum Reduction {
     /// Nothing but the window counts.
     AtOnce,
-    /// Until the window is reached, no more than this may be in the network.
+    /// No more than `ceiling` may be in the network until the window is reached.
     Halving { ceiling: u64 },
     /// RFC 9937's `RecoverFS`, `prr_delivered` and `prr_out`.
     Proportional { flight: u64, delivered: u64, sent: u64 },
@@ -36,7 +36,7 @@ pub(crate) enum Reduction {
 pub(crate) struct Progress {
     /// The data that it reports as arrived (DeliveredData).
     pub newly: u64,
-    /// It acknowledges new data, and tells of no further loss (SafeAck).
+    /// Whether it acknowledges new data and reports no further loss (SafeAck).
     pub is_safe: bool,
 }
 
@@ -51,8 +51,8 @@ impl Reduction {
         }
     }
 
-    /// At an ACK, the one that began the recovery too: how much may be in the network, where `window` is the reduced
-    /// window (RFC 9937's ssthresh) and `pipe` what is in the network.
+    /// The data that may be in the network after an ACK, the first one of the recovery included. `window` is the
+    /// reduced window (RFC 9937's ssthresh), and `pipe` the data in the network.
     pub fn limit(&mut self, window: u64, pipe: u64, segment: u64, progress: Progress) -> u64 {
         match self {
             Self::AtOnce => window,

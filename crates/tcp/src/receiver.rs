@@ -36,7 +36,7 @@ pub struct Receiver {
     deadline: Time,
     /// The FIN's number, once it is known; else [`NO_FIN`].
     fin: u64,
-    /// How long an ACK is delayed; zero for not at all.
+    /// The delay of an ACK; zero for none.
     delay: Span,
     /// Segments not yet acknowledged.
     delayed: u32,
@@ -128,7 +128,7 @@ impl Receiver {
         self.acknowledge(twice.filter(|_| self.dsack), out);
     }
 
-    /// When [`Receiver::on_timer`] is due; [`Time::NEVER`] when no ACK is being delayed.
+    /// The due time of [`Receiver::on_timer`]; [`Time::NEVER`] if no ACK is delayed.
     #[must_use]
     pub fn deadline(&self) -> Time {
         self.deadline

@@ -45,7 +45,7 @@ pub struct RoundTrip {
     max_timeout: Span,
     /// The shortest round trip seen, exact.
     shortest: Span,
-    /// How often the timeout is doubled.
+    /// The number of times that the timeout is doubled.
     doublings: u32,
 }
 

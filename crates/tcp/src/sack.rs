@@ -31,7 +31,7 @@ pub(crate) struct SackRecovery {
     highest_retransmitted: u64,
     /// No rescue retransmission until this is acknowledged (RescueRxt).
     rescued_until: u64,
-    /// Where the last rescue retransmission began.
+    /// The start of the last rescue retransmission.
     rescued_from: u64,
     rule: RateReduction,
     reduction: Reduction,
@@ -81,7 +81,7 @@ impl SackRecovery {
         self.lost_below = lost_below;
     }
 
-    /// How much may be in the network by the rule for coming down to `window`. Each ACK's progress counts once.
+    /// The most that may be in the network by the rule for coming down to `window`. Each ACK's progress counts once.
     fn limit(&mut self, window: u64, pipe: u64) -> u64 {
         let progress = Progress { newly: core::mem::take(&mut self.newly_bytes), is_safe: self.is_safe };
         self.reduction.limit(window, pipe, self.segment_bytes, progress)

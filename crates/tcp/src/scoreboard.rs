@@ -76,7 +76,7 @@ impl Scoreboard {
         }
     }
 
-    /// Of the numbers in `[from, to)`, how many have not arrived.
+    /// The count of numbers in `[from, to)` that have not arrived.
     pub fn missing(&self, from: u64, to: u64) -> u64 {
         if from >= to {
             return 0;

@@ -18,13 +18,13 @@ pub struct Segment {
     pub fin: bool,
     /// "Congestion window reduced": the sender has seen the receiver's ECN echo (RFC 3168, 6.1.2).
     pub cwr: bool,
-    /// On a SYN: the sender asks for ECN (ECE and CWR both set, RFC 3168, 6.1.1).
+    /// Whether a SYN asks for ECN (ECE and CWR both set, RFC 3168, 6.1.1).
     pub ecn_setup: bool,
     /// The packet is ECN-capable, ECT(0): routers may mark it.
     pub ect: bool,
-    /// It was sent before; ECN-capable only with `ecn_retransmissions` (RFC 3168, 6.1.5, forbids it).
+    /// Whether it was sent before; ECN-capable only with `ecn_retransmissions` (RFC 3168, 6.1.5, forbids it).
     pub retransmission: bool,
-    /// When it is sent: the value of its timestamp, if timestamps are on (TSval, RFC 7323).
+    /// The time of sending: the value of its timestamp, if timestamps are on (TSval, RFC 7323).
     pub sent: Time,
 }
 
@@ -44,7 +44,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// How many blocks an ACK can carry.
+    /// The most blocks that an ACK can carry.
     pub const CAPACITY: usize = 3;
 
     /// Adds the block `[left, right)`; false, and nothing added, where there is no room.
@@ -60,7 +60,7 @@ impl SackBlocks {
         self.blocks.iter().copied().take(usize::from(self.len))
     }
 
-    /// How many blocks there are.
+    /// The number of blocks.
     #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.len)
@@ -78,7 +78,7 @@ impl SackBlocks {
 pub struct Ack {
     /// The next sequence number that the receiver waits for: everything below has arrived.
     pub ack: u64,
-    /// It is a SYN-ACK.
+    /// Whether it is a SYN-ACK.
     pub syn: bool,
     /// ECN echo: a mark has arrived and no CWR since. On a SYN-ACK: the receiver agrees to ECN.
     pub ece: bool,

@@ -11,8 +11,8 @@
 //! # Where we differ
 //! Data flows one way. The receiver's window is constant (`max_window_segments`). Partial segments are sent at once (no
 //! Nagle), and the FIN is a segment of its own. A window that is not in use does not grow (as RFC 7661 and Linux; ns-2
-//! lets it grow, to no effect on bulk data). Under ECN the window does not shrink below two segments; RFC 3168 would go
-//! on to one segment per timeout.
+//! lets it grow, to no effect on bulk data). By default, marks do not reduce the window below two segments, as in
+//! Linux. With [`EcnFloor::Timer`](crate::EcnFloor::Timer) they do, down to one segment per timeout, as in RFC 3168.
 //!
 //! # Parameters
 //! [`TcpConfig`].
@@ -36,7 +36,7 @@ use crate::{
     SenderCounters, SlowStart, TcpConfig, Time, TimeoutResponse, WindowLaw,
 };
 
-/// How far the connection is.
+/// The phase of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Closed,
@@ -62,7 +62,7 @@ pub struct Sender {
     recovery: Box<dyn Recovery>,
     /// A slow start other than the standard one.
     slow_start: Option<Box<dyn SlowStartPolicy>>,
-    /// Where the last timeout struck: a second one at the same place leaves the threshold alone.
+    /// The place of the last timeout: a second one at the same place leaves the threshold alone.
     timed_out_at: Option<u64>,
     validation: WindowValidation,
     byte_counting_limit: f64,
@@ -206,7 +206,7 @@ impl Sender {
         }
     }
 
-    /// When [`Sender::on_timer`] is due; [`Time::NEVER`] when no timer runs. May move either way with any call.
+    /// The due time of [`Sender::on_timer`]; [`Time::NEVER`] when no timer runs. May move either way with any call.
     #[must_use]
     pub fn deadline(&self) -> Time {
         self.connection.deadline
@@ -306,7 +306,7 @@ impl Sender {
         (segments * self.connection.segment_bytes as f64) as u64
     }
 
-    /// Where slow start ends, in bytes of payload; `None` before the first loss or mark.
+    /// The end of slow start, in bytes of payload; `None` before the first loss or mark.
     #[must_use]
     pub fn slow_start_threshold_bytes(&self) -> Option<u64> {
         let segments = self.connection.window.slow_start_threshold;

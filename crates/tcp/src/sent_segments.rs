@@ -11,14 +11,14 @@ pub(crate) struct SentSegment {
     /// Its first number, and the number after its last.
     pub start: u64,
     pub end: u64,
-    /// When it was last sent.
+    /// The time of its last transmission.
     pub sent: Time,
     pub is_retransmitted: bool,
-    /// It has arrived out of order.
+    /// Whether it has arrived out of order.
     is_sacked: bool,
-    /// It is lost, and has not been sent again since that was found out.
+    /// Whether it is lost and has not been sent again since then.
     is_lost: bool,
-    /// It was found lost and has not arrived, sent again or not (Linux's `TCPCB_LOST`).
+    /// Whether it was found lost and has not arrived, sent again or not (Linux's `TCPCB_LOST`).
     is_unrepaired: bool,
 }
 
@@ -184,8 +184,8 @@ impl SentSegments {
         None
     }
 
-    /// Of a SACK block that goes up to `right`, the next segment from `from` on that had not been known to have
-    /// arrived; moves `from` behind it. Segments that a block covers in part have not arrived.
+    /// Returns the next segment from `from` on, in a SACK block up to `right`, whose arrival is news, and moves `from`
+    /// behind it. Segments that a block covers in part have not arrived.
     pub fn sack_next(&mut self, from: &mut u64, right: u64) -> Option<SentSegment> {
         let (start, _) = self.scoreboard.hole(*from, right)?;
         let index = self.segments.partition_point(|segment| segment.start < start);

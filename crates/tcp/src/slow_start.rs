@@ -19,13 +19,13 @@ pub(crate) trait SlowStartPolicy: fmt::Debug + Send {
     fn on_timeout(&mut self) {}
 }
 
-/// When the first segments of each round trip departed. An ACK of one of them is a round-trip sample, so that there are
-/// several at the start of a round, where the estimate of [`crate::RoundTrip`] takes one in a round.
+/// The departures of the first segments of each round trip. An ACK of one of them is a round-trip sample, so that there
+/// are several at the start of a round, where the estimate of [`crate::RoundTrip`] takes one in a round.
 #[derive(Debug)]
 pub(crate) struct Departures {
     /// The numbers after the segments, ascending, and when they were sent.
     sent: VecDeque<(u64, Time)>,
-    /// How many more of this round are noted.
+    /// The number of segments of this round that are still noted.
     room: usize,
 }
 

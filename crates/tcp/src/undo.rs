@@ -38,7 +38,7 @@ pub(crate) struct Undo {
     /// Retransmissions that no D-SACK has reported yet; none before the first (Linux's `undo_retrans`).
     unreported: Option<u64>,
     segment_bytes: u64,
-    /// When this is acknowledged no D-SACK of what was sent again can be on its way any more.
+    /// Once this is acknowledged, no D-SACK of a retransmission can be on its way.
     last_news_at: Option<u64>,
 }
 

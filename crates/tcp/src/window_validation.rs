@@ -20,7 +20,7 @@ pub(crate) struct WindowValidation {
     rule: IdleRestart,
     /// The initial window, in segments.
     initial: f64,
-    /// When the window was last found in use.
+    /// The last time at which the window was in use.
     in_use: Time,
 }
 
@@ -51,8 +51,8 @@ impl WindowValidation {
         self.in_use = now;
     }
 
-    /// With [`IdleRestart::Halving`]: an ACK came while the window was not in use, in a round trip in which at most
-    /// `used` segments were in flight. Whether the window was reduced.
+    /// Reduces the window under [`IdleRestart::Halving`], after an ACK that came while the window was not in use. At
+    /// most `used` segments were in flight in that round trip. Returns whether it did so.
     pub fn note_disuse(&mut self, window: &mut Window, used: f64, timeout: Span, now: Time) -> bool {
         if now.since(self.in_use) < timeout {
             return false;

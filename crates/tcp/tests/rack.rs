@@ -102,7 +102,7 @@ fn a_probe_in_vain_leaves_the_window_alone() {
     assert!(network.acks.last().unwrap().1.duplicate_block().is_some());
 }
 
-/// Without D-SACK the ACK of a probe in vain is a bare duplicate, which says as much (section 7.4.2).
+/// The ACK of an unnecessary probe without D-SACK is a bare duplicate, which says as much (section 7.4.2).
 #[test]
 fn a_probe_in_vain_is_told_by_a_bare_duplicate_too() {
     let config = TcpConfig { dsack: false, ..config() };

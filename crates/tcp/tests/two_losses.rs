@@ -66,7 +66,7 @@ fn a_loss_above_the_recovery_point_that_was_sent_again_lowers_the_window_once_mo
     }
 }
 
-/// As in Linux (`lost_out`): a loss that has arrived before the recovery ends is no reason for another.
+/// A loss that has arrived before the recovery ends is no reason for another, as in Linux (`lost_out`).
 #[test]
 fn a_loss_above_the_recovery_point_that_has_arrived_meanwhile_does_not() {
     // Segment 20 is lost three times, so that the recovery takes three round trips; 66 is repaired in one.

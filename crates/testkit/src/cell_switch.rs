@@ -42,13 +42,13 @@ pub struct CellSwitchConfig {
     pub ports: usize,
     /// The fabric.
     pub fabric: CellFabric,
-    /// How the traffic of each input is spread. Default: uniform.
+    /// The distribution of each input's traffic. Default: uniform.
     pub pattern: LoadPattern,
     /// Cells that come to each input in a slot, on average.
     pub load: f64,
     /// Whether inputs and outputs may be loaded with more than their lines can carry. Default: no.
     pub allow_overload: bool,
-    /// When cells come. Default: Bernoulli.
+    /// The arrivals of cells. Default: Bernoulli.
     pub arrivals: CellArrivals,
     /// Cells that a queue at an input holds at most, each VOQ for itself. Default: no limit.
     pub input_limit: Option<u32>,
@@ -97,7 +97,7 @@ impl CellSwitchConfig {
 
 /// The switch's random streams: two, so that the same cells come whatever the scheduler draws.
 pub struct CellSwitchDice<'a> {
-    /// When cells come and for which outputs.
+    /// The random numbers for the arrivals of cells and their outputs.
     pub arrivals: &'a mut dyn Rng,
     /// The draws of the scheduler.
     pub scheduler: &'a mut dyn Rng,
@@ -247,7 +247,7 @@ pub struct CellSwitch {
     queues: Queues,
 }
 
-/// Where the cells come from.
+/// The source of the cells.
 struct Traffic {
     loads: LoadMatrix,
     sources: Vec<CellSource>,

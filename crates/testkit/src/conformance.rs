@@ -141,7 +141,7 @@ struct Run {
     backlog: Backlog,
     departed: Vec<(Time, u64)>,
     recorder: Recorder,
-    /// How much of the recorder has been checked.
+    /// The part of the recorder that has been checked.
     checked: (usize, usize),
 }
 

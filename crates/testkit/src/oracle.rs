@@ -3,7 +3,7 @@
 /// A packet that comes to the fluid server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FluidArrival {
-    /// When it comes; arrivals are given in this order.
+    /// The time of arrival; arrivals are given in this order.
     pub at_s: f64,
     /// Index of its flow.
     pub flow: usize,

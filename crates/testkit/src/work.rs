@@ -22,7 +22,7 @@ pub struct Call {
     pub dropped: u64,
     /// Random numbers drawn.
     pub drawn: u64,
-    /// Of a bound: whether it holds, but [`worst_case`] does not reach each of its numbers.
+    /// Whether the bound holds, but [`worst_case`] does not reach each of its numbers.
     pub is_loose: bool,
 }
 
@@ -68,7 +68,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// For each arrival and each request for a packet.
+    /// Limits each arrival and each request for a packet.
     #[must_use]
     pub const fn new(enqueue: Call, dequeue: Call) -> Self {
         Self { enqueue, dequeue }
@@ -286,7 +286,8 @@ enum Lengths {
     Mixed,
 }
 
-/// From the shortest packet of a network to the longest of IP; 20 000 bytes fill the small buffers of the tests.
+/// Lengths from the shortest packet of a network to the longest of IP; 20 000 bytes fill the small buffers of the
+/// tests.
 const LENGTHS: [Lengths; 7] = [
     Lengths::All(40),
     Lengths::All(40),

@@ -11,7 +11,7 @@ use super::sync::{AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, spin_loop};
 /// Spins before a thread sleeps: some tens of microseconds, in which most rounds end. Waking it takes as long.
 const SPINS: u32 = 2000;
 
-/// For a fixed number of threads. One that leaves breaks it.
+/// A barrier for a fixed number of threads. A thread that leaves breaks it.
 pub(crate) struct Barrier {
     expected: usize,
     arrived: Mutex<Arrived>,

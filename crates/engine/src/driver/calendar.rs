@@ -16,7 +16,7 @@ pub(crate) struct Calendar {
     slots: [Slot; SLOTS as usize],
     /// A bit for each slot that is not empty.
     occupied: u64,
-    /// Where the last `take` ended: nothing arrives in an earlier bucket.
+    /// The bucket at which the last `take` ended: nothing arrives in an earlier one.
     bucket: u64,
     /// A bucket lasts 2^`bucket_bits` ps.
     bucket_bits: u32,
@@ -49,7 +49,7 @@ impl Calendar {
         first.min(self.far_next)
     }
 
-    /// Where a packet goes that arrives at `time`, and whether it may be the first arrival.
+    /// The place for a packet that arrives at `time`, and whether it may be the first arrival.
     #[inline(always)]
     pub fn room(&mut self, time: Time, pool: &mut Pool) -> (&mut Vec<Packet>, bool) {
         let bucket = time.picoseconds() >> self.bucket_bits;

@@ -30,12 +30,12 @@ enum Packets {
     Elsewhere(Vec<Packet>),
 }
 
-/// How packets come to a node, with the salts of its inputs.
+/// The order in which packets come to a node, with the salts of its inputs.
 #[derive(Clone, Debug)]
 pub(crate) enum Arrivals {
-    /// In any order.
+    /// No order.
     AnyOrder(Salts),
-    /// In order on each of its links.
+    /// Packets are in order on each link.
     ByLink(Salts),
 }
 
@@ -63,7 +63,7 @@ impl Inbox {
         Self::new(&if is_calendar { Arrivals::AnyOrder(salts) } else { Arrivals::ByLink(salts) }, bucket_bits)
     }
 
-    /// For packets to a node on another thread.
+    /// Creates the inbox of a node on another thread.
     pub fn elsewhere() -> Self {
         Self::of(Packets::Elsewhere(Vec::new()))
     }
@@ -106,7 +106,7 @@ impl Inbox {
         true
     }
 
-    /// As [`Inbox::push`], mostly for a packet that comes in order on its link.
+    /// Adds a packet as [`Inbox::push`] does; made for packets that come in order on their link.
     #[inline(always)]
     pub fn push_by_link(&mut self, packet: Packet, pool: &mut Pool) -> bool {
         if let Packets::FewLinks(packets) = &mut self.packets {
@@ -136,7 +136,7 @@ impl Inbox {
         }
     }
 
-    /// As [`Calendar::take`].
+    /// Takes packets as [`Calendar::take`] does.
     #[inline]
     pub fn take(&mut self, until: Time, pool: &mut Pool, come_after: impl Fn(&Packet, &Packet) -> bool) -> Vec<Packet> {
         self.closed_until = until;

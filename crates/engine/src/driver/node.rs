@@ -22,7 +22,7 @@ pub(crate) trait Node: Send {
     /// Does what comes before time zero: an endpoint is ahead of its node by the delay of its downlink.
     fn start(&mut self, _me: NodeId, _channels: &mut Channels) {}
 
-    /// When it is due without an arrival.
+    /// The time at which it is due without an arrival.
     fn next(&self) -> Time;
 
     /// Does everything before `until`. Returns how long its link is busy with settled packets (before that, and before

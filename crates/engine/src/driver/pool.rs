@@ -114,7 +114,7 @@ impl Pool {
     }
 }
 
-/// Where runs begin that are in order, all but the first.
+/// The beginnings of runs that are in order, all but the first.
 #[derive(Default)]
 struct Runs {
     begins: [usize; Self::MOST],

@@ -7,7 +7,7 @@ use std::hint::select_unpredictable;
 pub(crate) struct Ring<T> {
     /// A power of two, or none.
     slots: Box<[T]>,
-    /// Of the oldest value and of the next one, modulo 2^32.
+    /// The numbers of the oldest value and of the next one, modulo 2^32.
     head: u32,
     tail: u32,
 }
@@ -35,7 +35,7 @@ impl<T: Copy> Ring<T> {
         if self.head == self.tail { None } else { self.slots.get(self.slot(self.head)) }
     }
 
-    /// Without a branch, which would often be mispredicted.
+    /// Has no branch, which would often be mispredicted.
     #[inline]
     pub fn of_front<U>(&self, of: impl FnOnce(&T) -> U, without: U) -> U {
         match self.slots.get(self.slot(self.head)) {

@@ -13,10 +13,10 @@ use crate::spec::LinkId;
 
 pub(crate) type NodeId = u32;
 
-/// With this many (flow, direction)s the caches do not hold what packets touch, and prefetching pays.
+/// The number of (flow, direction)s from which prefetching pays: the caches do not hold what packets touch.
 const BEYOND_THE_CACHE: usize = 4096;
 
-/// How many packets ahead nodes prefetch then.
+/// The number of packets ahead that nodes prefetch then.
 pub(crate) const PACKETS_AHEAD: usize = 8;
 
 /// The bit of an entry that is a choice among equal paths.
@@ -33,7 +33,7 @@ impl Way {
     /// The bit of an entry that needs no table.
     const DIRECT: u32 = 1 << 31;
 
-    /// To the same for all packets.
+    /// Leads all packets to the same entry.
     pub const fn to(entry: u32) -> Self {
         Self(entry | Self::DIRECT)
     }
@@ -109,7 +109,7 @@ impl ForwardingTable {
     }
 }
 
-/// Where packets end, by (flow, direction). Clones share them.
+/// The destinations of packets, by (flow, direction). Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Destinations {
     numbers: Arc<[u32]>,

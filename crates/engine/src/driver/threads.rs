@@ -19,17 +19,17 @@ use crate::observe::meter::Meter;
 use crate::packet::Packet;
 use crate::packet::side_tables::Detached;
 
-/// How far a stage may run ahead of the first pending event, in advances of that event in the last round.
+/// The lead of a stage over the first pending event, in advances of that event in the last round.
 const ROUNDS_AHEAD: u64 = 4;
 
-/// From one thread to another, at a barrier.
+/// Packets and times that one thread passes to another at a barrier.
 #[derive(Default)]
 struct Handover {
-    /// For each node there that is fed from here.
+    /// The packets for each node there that is fed from here.
     packets: Vec<Vec<Packet>>,
     /// The packets' data in side tables.
     detached: Detached,
-    /// For each stage that feeds the other thread.
+    /// The earliest output of each stage that feeds the other thread.
     earliest_output: Vec<Time>,
     /// The sender's first pending event.
     first: Time,

@@ -36,24 +36,24 @@ const PACKETS_OF_SHORT_CHANNEL: u64 = 64;
 pub const GENERATED_IN_ROUND: u64 = 1 << 18;
 
 pub(crate) struct Windows {
-    /// By stage. A stage of several nodes has groups of [`TOGETHER`] of its own.
+    /// The nodes by stage. A stage of several nodes has groups of [`TOGETHER`] of its own.
     pub(super) nodes: Vec<Option<Box<dyn Node>>>,
-    /// In the order of a round.
+    /// The stages in the order of a round.
     pub(super) stages: Vec<Stage>,
-    /// How many stages run here, the first ones. The others are on other threads.
+    /// The number of stages that run here, the first ones. The others are on other threads.
     pub(super) here: usize,
-    /// Of all stages, with the delay of the shortest channel from each.
+    /// The feeders of all stages, with the delay of the shortest channel from each.
     pub(super) feeders: Vec<(usize, Span)>,
     pub(super) channels: Channels,
-    /// Of each node, in the order in which they were added.
+    /// The place of each node, in the order in which they were added.
     pub(super) places: Vec<NodeId>,
-    /// How far at least a round may run ahead of the first pending event.
+    /// The least lead of a round over the first pending event.
     pub(super) least_ahead: Span,
-    /// How far at most.
+    /// The largest lead.
     pub(super) most_ahead: Span,
 }
 
-/// In which order the nodes of a network run, and which feed which.
+/// The order in which the nodes of a network run, and the nodes that feed each.
 pub(crate) struct Arrangement {
     stages: Vec<Stage>,
     feeders: Vec<(usize, Span)>,
@@ -65,7 +65,8 @@ pub(crate) struct Arrangement {
 }
 
 impl Arrangement {
-    /// Of nodes with these loads, in expected packets per second. Those in the range `together` run in few [`stages`].
+    /// Arranges nodes with these loads, in expected packets per second. Those in the range `together` run in few
+    /// [`stages`].
     ///
     /// # Errors
     /// If there is a cycle of channels without delay.
@@ -87,11 +88,11 @@ impl Arrangement {
 /// Nodes that run up to the same time.
 pub(super) struct Stage {
     pub nodes: Range<NodeId>,
-    /// Where its feeders are in `Windows::feeders`.
+    /// The place of its feeders in `Windows::feeders`.
     pub feeders: Range<usize>,
     /// Its nodes have run until then.
     pub ran_until: Time,
-    /// They begin to send nothing more before.
+    /// The time before which its nodes begin to send nothing more.
     pub earliest_output: Time,
     /// Expected packets per second.
     pub load: f64,
@@ -239,7 +240,7 @@ fn turn(nodes: &mut [Option<Box<dyn Node>>], id: NodeId, until: Time, channels: 
     earliest_output
 }
 
-/// Also returns the feeders of the stages, and the place of each node.
+/// Returns the stages, their feeders, and the place of each node.
 fn lay_out(order: &[NodeId], stage_of: &[usize], between: &[Channel]) -> (Vec<Stage>, Vec<(usize, Span)>, Vec<NodeId>) {
     let mut turn_of = vec![0; order.len()];
     for (&stage, turn) in order.iter().zip(0..) {

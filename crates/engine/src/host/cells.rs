@@ -15,7 +15,7 @@ use crate::spec::CellArrivals;
 /// One of the flows that share a line.
 pub(crate) struct CellFlow {
     pub context: EndpointContext,
-    /// Of the cells, relative to the other flows' shares.
+    /// The share of the cells, relative to the other flows' shares.
     pub share: f64,
     pub book: SendBook,
 }

@@ -23,7 +23,7 @@ pub(crate) struct Client {
     pub think_rng: Pcg64Mcg,
     /// No request after this time.
     pub stop: Time,
-    /// When the request that is being answered was written.
+    /// The time of the request that is being answered.
     pub asked: Option<Time>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Conversation {
     pub response_rng: Pcg64Mcg,
     /// Bytes delivered when the current message of the other side is complete.
     pub expected: u64,
-    /// When the client asks next.
+    /// The time of the client's next request.
     pub app_due: Time,
     opened: bool,
 }
@@ -49,7 +49,7 @@ pub(crate) struct ConversationParts {
     pub request_bytes: u64,
     pub response: Distribution,
     pub response_rng: Pcg64Mcg,
-    /// When the client asks first; [`Time::NEVER`] for the server.
+    /// The time of the client's first request; [`Time::NEVER`] for the server.
     pub start: Time,
 }
 

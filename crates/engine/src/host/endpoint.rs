@@ -9,7 +9,7 @@ use crate::packet::Packet;
 
 /// An endpoint. It does its own work up to a time before it takes a packet of that time.
 pub(crate) trait Endpoint: Send {
-    /// When it has something to do by itself.
+    /// The time at which it acts without a packet.
     fn next(&self) -> Time {
         Time::NEVER
     }

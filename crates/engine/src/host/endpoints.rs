@@ -95,7 +95,7 @@ pub(crate) enum BulkEnd {
     Sink,
 }
 
-/// How many flows, from that one on, share the source of a line of cells.
+/// The number of flows, from that one on, that share the source of a line of cells.
 fn sharing(flows: &Flows, index: usize) -> usize {
     let line_of = |index: usize| {
         let flow = flows.get(index);

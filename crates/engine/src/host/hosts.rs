@@ -35,11 +35,11 @@ pub(crate) struct HostParts {
     pub ports: NodePorts,
     pub path: Option<Box<SendPath>>,
     pub endpoints: Vec<MadeEndpoint>,
-    /// By endpoint.
+    /// The salts by endpoint.
     pub salts: Vec<u32>,
 }
 
-/// From this many on, hosts do not fit into the first-level cache: each takes all its packets of a window in one go.
+/// The number from which hosts do not fit into the first-level cache: each takes all its packets of a window in one go.
 /// With fewer, packets are taken in the order of time, so that the answers are nearly sorted.
 const MANY_HOSTS: usize = 64;
 
@@ -52,7 +52,7 @@ struct Hosts<E, const ARE_MANY: bool> {
     endpoint_of: Vec<u32>,
     first_direction: usize,
     by_host: ByHost,
-    /// When hosts have something to do by themselves, plus [`Host::behind`]. Entries may be too early.
+    /// The times at which hosts act without a packet, plus [`Host::behind`]. Entries may be too early.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
     /// The delay of the longest downlink.
     farthest: Span,
@@ -61,7 +61,7 @@ struct Hosts<E, const ARE_MANY: bool> {
 /// A host: fields that every packet touches come first.
 #[repr(C, align(64))]
 struct Host<E> {
-    /// When its timer entry is due, in its own time.
+    /// The due time of its timer entry, in its own time.
     planned: Time,
     /// `None` if packets leave at once.
     path: Option<Box<SendPath>>,
@@ -69,7 +69,7 @@ struct Host<E> {
     uplink: Option<Link>,
     end: E,
     ports: NodePorts,
-    /// By how much its downlink is shorter than the longest one.
+    /// The difference between its downlink and the longest one.
     behind: Span,
 }
 

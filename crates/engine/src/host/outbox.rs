@@ -8,7 +8,7 @@ use crate::host::send_path::SendPath;
 use crate::link::Link;
 use crate::packet::Packet;
 
-/// Where an endpoint sends.
+/// The outgoing side of an endpoint.
 pub(crate) struct Outbox<'a> {
     pub exit: Exit<'a>,
     /// `None` if packets leave at once.
@@ -24,13 +24,13 @@ pub(crate) struct NodePorts {
     pub first_input: u32,
 }
 
-/// How packets leave a host.
+/// The way by which packets leave a host.
 pub(crate) enum Exit<'a> {
     /// Over its uplink, and on from there.
     Uplink(&'a mut Link),
-    /// By the ports of its node. With the place of the endpoint that sends, among those of its host.
+    /// The ports of its node, with the place of the sending endpoint among those of its host.
     Ports(&'a NodePorts, u32),
-    /// By an adapter, which takes them from here.
+    /// An adapter, which takes them from here.
     Adapter(&'a mut VecDeque<Packet>),
 }
 

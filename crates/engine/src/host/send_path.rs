@@ -23,9 +23,9 @@ pub(crate) struct SendPath {
     /// Whether any endpoint has a processing time.
     processes: bool,
     rng: Pcg64Mcg,
-    /// When the last packet left. Packets of a host keep their order.
+    /// The time at which the last packet left. Packets of a host keep their order.
     released: Time,
-    /// When the datagrams in the device queue begin their transmission.
+    /// The times at which the datagrams in the device queue begin their transmission.
     waiting: Ring<Time>,
     /// Datagrams that may wait; `None` for any number.
     limit: Option<u32>,

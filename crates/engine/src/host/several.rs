@@ -174,9 +174,9 @@ pub(crate) struct Several {
     /// Each with the time of its timer entry.
     endpoints: Vec<(Box<dyn Endpoint>, Time)>,
     first: u32,
-    /// By endpoint.
+    /// The salts by endpoint.
     salts: Box<[u32]>,
-    /// When endpoints have something to do by themselves, the [`rank`] of their salts then, and their places. Entries
+    /// The times at which endpoints act without a packet, the [`rank`] of their salts then, and their places. Entries
     /// may be too early.
     timers: BinaryHeap<Reverse<(Time, u64, u32)>>,
 }

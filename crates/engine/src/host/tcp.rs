@@ -28,7 +28,7 @@ pub(crate) struct Transmitter {
     acks_received: u64,
     sender: Sender,
     checkpoints: Checkpoints,
-    /// Until it is handed in.
+    /// The record until it is handed in.
     record: Option<Box<SendRecord>>,
 }
 

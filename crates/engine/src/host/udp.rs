@@ -19,7 +19,7 @@ const MOST_BYTES: f64 = u16::MAX as f64;
 pub(crate) struct UdpSource {
     context: EndpointContext,
     pattern: UdpPattern,
-    /// In bytes on the link.
+    /// Lengths in bytes on the link.
     length: Distribution,
     ecn: Ecn,
     next: Time,
@@ -100,7 +100,7 @@ impl UdpSource {
         Distribution::Exponential(mean.picoseconds() as f64).draw_span(&mut self.rng)
     }
 
-    /// When the packet after one of `bytes` at `self.next` goes.
+    /// The time of the packet after one of `bytes` at `self.next`.
     #[inline(never)]
     fn following(&mut self, bytes: f64) -> Time {
         match self.pattern {
@@ -194,7 +194,8 @@ impl Endpoint for UdpSource {
     }
 }
 
-/// When `bits` have passed after `at`, which is not before the first step. A change of the rate takes effect at once.
+/// The time at which `bits` have passed after `at`, which is not before the first step. A change of the rate takes
+/// effect at once.
 fn time_of_bits(steps: &[RateStep], mut at: Time, mut bits: f64) -> Time {
     let first = steps.partition_point(|step| step.from <= at).saturating_sub(1);
     for (step, next) in steps[first..].iter().zip(first + 1..) {

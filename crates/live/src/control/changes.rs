@@ -13,16 +13,14 @@ pub type Undo = Box<dyn FnMut() -> Result<Change, String> + Send>;
 pub struct PlannedChange {
     /// The direction.
     pub direction: Direction,
-    /// To apply.
     pub change: Change,
-    /// To undo it.
     pub undo: Undo,
 }
 
 /// The changes of a request.
 #[derive(Default)]
 pub struct Plan {
-    /// At most one for each direction; none if all is as asked for.
+    /// At most one for each direction; none if nothing differs.
     pub changes: Vec<PlannedChange>,
 }
 
@@ -71,13 +69,13 @@ impl Directions {
         }
     }
 
-    /// That one, or all of them.
+    /// Returns this direction, or all of them.
     pub fn asked(&self, direction: Option<Direction>) -> Vec<Direction> {
         direction.map_or_else(|| self.0.iter().map(|(direction, _)| *direction).collect(), |direction| vec![direction])
     }
 }
 
-/// If a change cannot be undone, it is tried again after this.
+/// The interval of attempts to undo a change that cannot be undone now.
 const TRY_AGAIN: Span = Span::from_seconds(1);
 
 /// The changes so far.

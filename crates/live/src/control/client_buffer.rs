@@ -14,7 +14,7 @@ pub const MOST_LINE_BYTES: usize = 1 << 16;
 pub struct Client {
     /// Never waits.
     pub socket: UnixStream,
-    /// When it asked last.
+    /// The time of its last request.
     pub heard_at: Time,
     input: Vec<u8>,
     output: Vec<u8>,
@@ -29,7 +29,7 @@ pub enum Line {
     Is(String),
     /// More than a line may be.
     TooLong,
-    /// It has gone, or will say nothing more.
+    /// The client has gone or has closed its side.
     Ended,
 }
 

@@ -15,7 +15,6 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Outbound, Self::Inbound];
 
     /// Its name, as in the configuration.
@@ -41,12 +40,12 @@ pub enum ControlRequest {
         direction: Direction,
         /// Keys, as in the configuration's table of the direction, and their values as text.
         settings: Vec<(String, String)>,
-        /// How long to wait for confirmation.
+        /// The time limit of confirmation.
         confirm: Option<Span>,
     },
-    /// To read the configuration file again.
+    /// Read the configuration file again.
     Reload {
-        /// How long to wait for confirmation.
+        /// The time limit of confirmation.
         confirm: Option<Span>,
     },
     /// The last change is to stay.
@@ -64,17 +63,14 @@ pub enum ControlRequest {
     Capture {
         /// One direction only.
         direction: Option<Direction>,
-        /// For so long.
         duration: Option<Span>,
     },
     /// Arrivals as a record, until the connection ends.
     Record {
         /// The direction; may be left out if there is only one.
         direction: Option<Direction>,
-        /// For so long.
         duration: Option<Span>,
     },
-    /// To answer.
     Ping,
 }
 

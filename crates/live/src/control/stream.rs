@@ -17,7 +17,7 @@ use crate::taps::{Encoder, Tally, Tapped};
 pub const MOST_STREAMS: usize = 4;
 /// The data encoded before the client has taken it.
 const MOST_PENDING_BYTES: usize = 1 << 18;
-/// How often the taps and the client are looked after.
+/// The interval between two looks at the taps and the client.
 const ROUND: Duration = Duration::from_millis(5);
 /// Rounds that a client has for the rest after the end: 2 s.
 const LAST_ROUNDS: u32 = 400;
@@ -125,9 +125,8 @@ pub struct StreamClient {
     pub socket: UnixStream,
     /// The first line to it.
     pub reply: Vec<u8>,
-    /// When the stream ends, if it is not ended before.
+    /// The latest end of the stream.
     pub until: Option<Time>,
-    /// For that.
     pub clock: Arc<dyn Clock>,
 }
 

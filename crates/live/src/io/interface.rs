@@ -11,7 +11,7 @@ const VLAN_TAG_BYTES: usize = 4;
 /// An interface of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// As `ip link` calls it.
+    /// The name that `ip link` shows.
     pub name: String,
     /// Its number.
     pub index: u32,

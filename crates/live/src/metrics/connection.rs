@@ -7,14 +7,14 @@ use forebay_qdisc::{Span, Time};
 
 use super::request::{MetricsRequest, parse_head};
 
-/// How long a request may take, and its response.
+/// The time limit of a request and its response.
 const PATIENCE: Span = Span::from_seconds(2);
 
 /// A connection.
 pub struct Connection {
     /// Does not block.
     pub socket: TcpStream,
-    /// When it is closed, whatever its state.
+    /// The time at which it is closed in any state.
     pub until: Time,
     received: Vec<u8>,
     /// The response, and how much of it was written.

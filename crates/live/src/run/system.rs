@@ -18,7 +18,7 @@ use crate::sys::realtime;
 /// The resources held while frames are forwarded.
 pub(super) struct System {
     longest_frame: usize,
-    /// Both interfaces, inside first.
+    /// The interfaces, inside first.
     interfaces: [Interface; 2],
     /// None with TAP interfaces, which are made for this and gone at the end.
     around: Option<Around>,

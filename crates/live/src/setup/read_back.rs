@@ -35,7 +35,7 @@ pub struct InForce {
 pub struct PortInForce {
     /// Its name now.
     pub name: String,
-    /// It is there and switched on.
+    /// Whether the bridge exists and is switched on.
     pub up: bool,
     /// The longest payload of a frame.
     pub mtu: u32,

@@ -39,12 +39,12 @@ const fn instruction(code: u8, destination: u8, source: u8, offset: i16, immedia
     Instruction { code, registers: destination | source << 4, offset, immediate }
 }
 
-/// Where a program runs.
+/// The place where a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// Before the rest of the kernel sees a frame, in the mode that every driver has.
     Xdp,
-    /// At the interface's entrance, behind packet sockets. Linux 6.6.
+    /// The interface's entrance, behind packet sockets. Linux 6.6.
     TcxIngress,
 }
 

@@ -10,7 +10,7 @@ use forebay_units::{Span, Time};
 const PICOSECONDS_PER_NANOSECOND: u64 = 1_000;
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
-/// How many file descriptors one [`wait`] can watch.
+/// The most file descriptors that one [`wait`] can watch.
 pub const MOST_WATCHED: usize = 16;
 
 /// The time by CLOCK_MONOTONIC since the first call in this process.
@@ -81,7 +81,7 @@ pub fn wait(fds: &[BorrowedFd<'_>], until: Time) -> io::Result<Ready> {
     wait_for(fds, &[], until)
 }
 
-/// As [`wait`], and also until one of `writable` can be written.
+/// Waits as [`wait`] does, and also until one of `writable` can be written.
 ///
 /// # Errors
 /// As [`wait`].
@@ -113,7 +113,7 @@ fn poll(watched: &mut [libc::pollfd], until: Time) -> io::Result<()> {
     }
 }
 
-/// How long it is until `until`; nothing for a time that never comes.
+/// The time left until `until`; nothing for a time that never comes.
 fn timespec(until: Time) -> Option<libc::timespec> {
     if until == Time::NEVER {
         return None;

@@ -33,13 +33,12 @@ pub struct Ethtool {
 pub struct Feature {
     /// Its number.
     pub bit: u32,
-    /// As `ethtool -k` shows it.
+    /// The name that `ethtool -k` shows.
     pub name: String,
     /// The interface can have it and lets it be changed.
     pub changeable: bool,
     /// Whether it was requested, which is the state to restore.
     pub requested: bool,
-    /// It is on.
     pub active: bool,
 }
 

@@ -53,7 +53,6 @@ impl fmt::Display for Capability {
 pub struct Capabilities(pub u64);
 
 impl Capabilities {
-    /// These.
     pub fn of(list: &[Capability]) -> Self {
         Self(list.iter().fold(0, |bits, capability| bits | 1 << *capability as u8))
     }
@@ -64,7 +63,7 @@ impl Capabilities {
     }
 }
 
-/// Of capget(2) and capset(2): with 64 capabilities, in two halves.
+/// The version of capget(2) and capset(2) with 64 capabilities, in two halves.
 const VERSION_3: u32 = 0x2008_0522;
 
 #[repr(C)]

@@ -55,7 +55,7 @@ impl Mapping {
         self.start.as_ptr() as u64
     }
 
-    /// Where `bytes` bytes at `at` lie.
+    /// Returns the address of the `bytes` bytes at `at`.
     ///
     /// # Panics
     /// They are not inside: offsets come from the layout that the kernel accepted and are checked before.

@@ -16,7 +16,7 @@ const SLOT_ALIGNMENT: usize = 64;
 /// at least 16 bytes long, rounded up.
 const HEADER_BYTES: usize = (libc::TPACKET2_HDRLEN + 16).next_multiple_of(libc::TPACKET_ALIGNMENT);
 
-/// Where the slots of a ring lie: blocks of a fixed length with as many slots as fit.
+/// The places of the slots of a ring: blocks of a fixed length with as many slots as fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layout {
     slot_bytes: usize,
@@ -26,7 +26,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// At least `slots` slots for frames of at most `frame_bytes`.
+    /// Plans at least `slots` slots for frames of at most `frame_bytes`.
     fn new(slots: usize, frame_bytes: usize) -> Self {
         let slot_bytes = (HEADER_BYTES + frame_bytes).next_multiple_of(SLOT_ALIGNMENT);
         let block_bytes = slot_bytes.next_power_of_two().max(LEAST_BLOCK_BYTES);
@@ -42,7 +42,7 @@ impl Layout {
         self.block_bytes * self.blocks
     }
 
-    /// Where the slot `index` begins.
+    /// The offset of the slot `index`.
     const fn start(self, index: usize) -> usize {
         index / self.slots_per_block * self.block_bytes + index % self.slots_per_block * self.slot_bytes
     }

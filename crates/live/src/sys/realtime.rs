@@ -5,11 +5,11 @@
 use std::io;
 use std::mem;
 
-/// How the kernel schedules a thread.
+/// The scheduling of a thread by the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
-    /// In turn with others.
+    /// Shares the core with other threads.
     Normal,
     /// `SCHED_FIFO`: before all that have a lower priority, 1 to 99.
     Fifo(u8),

@@ -14,7 +14,7 @@ use super::{bpf, checked, clock, socket};
 
 /// The space that the kernel keeps free in front of a received frame.
 const HEADROOM: u32 = 256;
-/// How long the kernel takes at most to let go of a queue.
+/// The longest time that the kernel takes to release a queue.
 const RELEASE: Span = Span::from_milliseconds(500);
 /// Frames that one call sends in copy mode.
 const MOST_AT_ONCE: usize = 32;
@@ -22,10 +22,10 @@ const MOST_AT_ONCE: usize = 32;
 /// A call that failed, and how.
 pub(crate) type Failed = (&'static str, io::Error);
 
-/// How the memory is divided: first the chunks to receive into, then those to send from.
+/// The division of the memory: first the chunks to receive into, then those to send from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
-    /// Of frames in memory, of the fill ring and of the receive ring: a power of two.
+    /// Frames in memory, in the fill ring and in the receive ring: a power of two.
     pub(crate) receive_frames: u32,
     /// The same for sending.
     pub(crate) send_frames: u32,
@@ -45,7 +45,7 @@ impl Plan {
         (self.receive_frames as usize + self.send_frames as usize) * self.chunk_bytes as usize
     }
 
-    /// Where the part for sending begins.
+    /// The offset of the part for sending.
     const fn send_start(self) -> u64 {
         self.receive_frames as u64 * self.chunk_bytes as u64
     }

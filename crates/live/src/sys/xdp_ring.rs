@@ -23,12 +23,12 @@ impl Indices {
         (self.own.wrapping_add(ahead) & (self.entries - 1)) as usize
     }
 
-    /// As the producer: entries that can be written.
+    /// Entries that the producer can write.
     const fn room(self) -> u32 {
         self.entries - self.own.wrapping_sub(self.kernel)
     }
 
-    /// As the consumer: entries that can be read.
+    /// Entries that the consumer can read.
     const fn filled(self) -> u32 {
         self.kernel.wrapping_sub(self.own)
     }
@@ -64,7 +64,7 @@ impl<T: Copy> Producer<T> {
         Ring::map(fd, entries, at, offset).map(Self)
     }
 
-    /// How many entries can be written now, looked up again where fewer than `wanted` are known of.
+    /// Returns the number of entries that can be written now. It asks the kernel if fewer than `wanted` are known.
     pub(super) fn room(&mut self, wanted: u32) -> u32 {
         if self.0.indices.room() < wanted {
             self.refresh();
@@ -72,7 +72,7 @@ impl<T: Copy> Producer<T> {
         self.0.indices.room()
     }
 
-    /// How many entries the kernel has not taken yet.
+    /// Returns the number of entries that the kernel has not taken yet.
     pub(super) fn waiting(&mut self) -> u32 {
         self.refresh();
         self.0.indices.entries - self.0.indices.room()
@@ -107,7 +107,7 @@ impl<T: Copy> Consumer<T> {
         Ring::map(fd, entries, at, offset).map(Self)
     }
 
-    /// How many entries can be read now.
+    /// Returns the number of entries that can be read now.
     pub(super) fn filled(&mut self) -> u32 {
         self.0.indices.kernel = acquire(self.0.memory.word(self.0.at.producer as usize));
         self.0.indices.filled()

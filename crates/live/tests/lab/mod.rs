@@ -95,7 +95,7 @@ pub fn open<T: Send>(
     within(namespace, || how(&Interface::find(name)?))
 }
 
-/// Where the namespace lies.
+/// The path of the namespace.
 pub fn path(namespace: &str) -> PathBuf {
     Path::new("/run/netns").join(namespace)
 }

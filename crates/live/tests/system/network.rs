@@ -20,7 +20,7 @@ pub fn clock() -> Duration {
     now.duration_since(SystemTime::UNIX_EPOCH).expect("it is later than 1970")
 }
 
-/// In the middle the interfaces `lan0` and `wan0`, each with a host behind it.
+/// The interfaces `lan0` and `wan0` in the middle, each with a host behind it.
 pub struct Network {
     label: &'static str,
 }

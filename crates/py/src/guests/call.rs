@@ -70,7 +70,7 @@ impl Values {
         self
     }
 
-    /// As a compiled function takes them; all are below 2^63.
+    /// The arguments as a compiled function takes them; all are below 2^63.
     #[inline]
     pub fn signed(self) -> [i64; ARGUMENTS] {
         self.0.map(u64::cast_signed)

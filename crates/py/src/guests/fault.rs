@@ -53,7 +53,7 @@ impl Faults {
     }
 }
 
-/// Where a guest decides, and what it shows.
+/// The place at which a guest decides, and what it shows.
 pub(super) struct Place {
     pub faults: Arc<Faults>,
     pub class: String,

@@ -165,7 +165,7 @@ pub(super) struct AdvertisedRate {
     rate_bps: f64,
     /// A: the bytes that have arrived for the port since `since`.
     arrived_bytes: u64,
-    /// When this interval began.
+    /// The start of this interval.
     since: Time,
 }
 

@@ -203,7 +203,7 @@ struct DbpDestination {
     interval: Span,
     expiry: Span,
     last_data: Time,
-    /// When the next report is due; [`Time::NEVER`] while the source is not active.
+    /// The due time of the next report; [`Time::NEVER`] while the source is not active.
     report_at: Time,
 }
 
@@ -345,7 +345,7 @@ impl ReportCount {
 struct DbpSource {
     line_bps: f64,
     minimum_bps: f64,
-    /// How long after a report the source waits for the next.
+    /// The longest time that the source waits for the next report.
     patience: Span,
     silence: Silence,
     rate_bps: Option<f64>,

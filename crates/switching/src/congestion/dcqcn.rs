@@ -204,7 +204,7 @@ impl Reflector for NotificationPoint {
 
 type DcqcnReactionPoint = RecoveringRate<EstimatedCut>;
 
-/// How deep a cut is. The rest of the reaction point is in `rate_increase.rs`.
+/// The depth of a cut. The rest of the reaction point is in `rate_increase.rs`.
 #[derive(Clone, Debug)]
 struct EstimatedCut {
     gain: f64,

@@ -266,7 +266,7 @@ impl ReactionPoint for E2cmReactionPoint {
 #[derive(Clone, Debug)]
 struct E2cmReflector {
     last_probe: Option<Time>,
-    /// Of the flow, at the last probe.
+    /// The flow's count at the last probe.
     delivered_bytes: u64,
 }
 

@@ -16,7 +16,7 @@ use super::super::sampling::Sampling;
 use super::super::{Arrival, CongestionPoint, Verdict};
 use super::*;
 
-/// How long a probe travels when nothing waits.
+/// The delay of a probe without queues.
 const FLIGHT: Span = Span::from_microseconds(5);
 /// 2.5 Gb/s.
 const THROUGHPUT: f64 = 312.5e6;
@@ -25,7 +25,7 @@ fn report(point: &mut E2cmReactionPoint, queueing: Span, throughput: Option<f64>
     receive(point, Message::ProbeReport { latency: FLIGHT + queueing, throughput });
 }
 
-/// At 5 Gb/s, and has had its first report.
+/// A reaction point at 5 Gb/s that has had its first report.
 fn limited(config: &E2cmConfig) -> E2cmReactionPoint {
     let mut point = config.reaction_point(LINE, Time::ZERO);
     receive(&mut point, Message::BcnMax { from: HERE });

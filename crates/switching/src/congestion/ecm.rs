@@ -62,7 +62,7 @@ const LARGEST_SET_POINT: Bytes = Bytes(1_000_000_000);
 
 /// After BCN(0,0) a flow continues at this fraction of the link's rate.
 const RESTART_FRACTION: f64 = 0.1;
-/// How often the longest stop after BCN(0,0) doubles at most.
+/// The most doublings of the longest stop after BCN(0,0).
 const MAX_DOUBLINGS: u32 = 10;
 
 /// Parameters of ECM.
@@ -318,13 +318,13 @@ pub(crate) struct EcmReactionPoint {
 #[derive(Clone, Copy, Debug)]
 struct Limiter {
     rate_bps: f64,
-    /// Where the last negative feedback of a queue came from.
+    /// The queue that sent the last negative feedback.
     associated: Option<CongestionPointId>,
-    /// When the stop by BCN(0,0) ends; [`Time::NEVER`] without one.
+    /// The end of the stop by BCN(0,0); [`Time::NEVER`] without one.
     restart_at: Time,
-    /// How many times BCN(0,0) has stopped the flow.
+    /// The number of stops by BCN(0,0).
     stops: u32,
-    /// When the rate grows by itself.
+    /// The time of the next increase without feedback.
     increase_at: Time,
 }
 

@@ -304,7 +304,7 @@ pub fn any_message() -> impl Strategy<Value = Message> {
     ]
 }
 
-/// Where the message's negative feedback is from, if it is negative.
+/// The source of the message's feedback, if it is negative.
 pub fn negative_from(message: &Message) -> Option<CongestionPointId> {
     match *message {
         Message::Bcn { offset_bytes, delta_bytes, from } => (offset_bytes < 2 * delta_bytes).then_some(from),

@@ -11,7 +11,7 @@ use crate::RateLimiter;
 use crate::test_support::rng;
 
 const FRAME_BYTES: u32 = 1500;
-/// From the queue to a source, and to the destination and back to it.
+/// The delay from the queue to a source, and to the destination and back to it.
 const FEEDBACK_DELAY: Span = Span::from_microseconds(3);
 
 /// The results of the second half of a run.
@@ -19,7 +19,7 @@ const FEEDBACK_DELAY: Span = Span::from_microseconds(3);
 pub(crate) struct Outcome {
     /// Mean queue that arriving frames met.
     pub mean_queue_bytes: f64,
-    /// Of the output's rate, in use.
+    /// The share of the output's rate that is in use.
     pub utilization: f64,
     /// Bits per second sent by each source.
     pub rates_bps: Vec<f64>,

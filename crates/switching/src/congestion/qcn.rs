@@ -269,7 +269,7 @@ fn saturated(bytes: i64) -> i32 {
 
 type QcnReactionPoint = RecoveringRate<FeedbackCut>;
 
-/// How deep a cut is. The rest of the reaction point is in `rate_increase.rs`.
+/// The depth of a cut. The rest of the reaction point is in `rate_increase.rs`.
 #[derive(Clone, Debug)]
 struct FeedbackCut {
     decrease_gain: f64,

@@ -137,7 +137,7 @@ pub(crate) struct RateIncrease {
 }
 
 impl RateIncrease {
-    /// Without a limit, on a link of this rate; no cut goes below `min`.
+    /// Starts without a limit on a link of rate `line`; no cut goes below `min`.
     pub fn new(rules: IncreaseRules, line: Rate, min: Rate) -> Self {
         let line_bps = line.bits_per_second() as f64;
         Self {
@@ -162,7 +162,7 @@ impl RateIncrease {
         self.timer_at < Time::NEVER
     }
 
-    /// When [`RateIncrease::expire`] is due.
+    /// The due time of [`RateIncrease::expire`].
     pub fn poll_at(&self) -> Time {
         self.timer_at
     }

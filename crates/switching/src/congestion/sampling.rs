@@ -41,7 +41,7 @@ impl Default for Sampling {
     }
 }
 
-/// How many bytes join the queue from one sample to the next.
+/// The bytes that join the queue from one sample to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
@@ -59,7 +59,7 @@ impl Default for SamplingInterval {
     }
 }
 
-/// For no more frames than this the dice are thrown ahead.
+/// The most frames whose random numbers are drawn ahead.
 const MOST_UNSAMPLED: u64 = 1024;
 
 /// Dice that say yes with a fixed probability: as `uniform(rng) < probability`, but for what is drawn in advance.

@@ -13,7 +13,7 @@ pub enum Fate {
     Pass,
     Mark,
     Drop,
-    /// It arrives later by [`Path::late`]: after those sent behind it.
+    /// The packet arrives later by [`Path::late`]: after those sent behind it.
     Late,
 }
 
@@ -36,7 +36,7 @@ pub struct Path {
     pub delay: Span,
     /// Decides about the n-th segment (from 0) that the sender emits.
     pub segment_fate: Script<Segment, Fate>,
-    /// How much later a late segment arrives.
+    /// The additional delay of a late segment.
     pub late: Span,
     /// A policer lets one packet pass in this time and drops the others; `None` for none.
     pub policer: Option<Span>,
@@ -94,7 +94,7 @@ pub struct Network {
     pub queue_drops: u64,
     /// Time that packets spent waiting, summed over packets.
     pub waited: Span,
-    /// When the policer lets the next packet pass.
+    /// The time at which the policer lets the next packet pass.
     gate: Time,
     segments: usize,
     acks_sent: usize,
@@ -264,7 +264,7 @@ impl Network {
         passes
     }
 
-    /// When the packet reaches the receiver; `None` where the queue is full.
+    /// The time at which the packet reaches the receiver; `None` if the queue is full.
     fn cross_bottleneck(&mut self, bytes: u32) -> Option<Time> {
         let Some(rate) = self.path.rate else { return Some(self.now + self.path.delay) };
         while self.departures.front().is_some_and(|&at| at <= self.now) {

@@ -70,7 +70,7 @@ fn bulk_law_alone() -> Script {
     }
 }
 
-/// With slow start ended by hand, as above.
+/// Slow start is ended by hand, as above.
 fn idle_restart() -> Script {
     let mut rows = vec![at(0).write(40).window(10)];
     rows.extend(acks_of_two(1, 20, 0));

@@ -18,7 +18,7 @@ pub struct Script {
     /// Its subject.
     pub about: &'static str,
     pub config: TcpConfig,
-    /// How long the handshake takes: the first round-trip sample.
+    /// The time of the handshake: the first round-trip sample.
     pub round_trip: f64,
     pub rows: Vec<Row>,
 }
@@ -208,7 +208,7 @@ fn thousandths(segments: impl Into<f64>) -> u64 {
     (segments.into() * 1000.0).round() as u64
 }
 
-/// How far off a timer may be: packetdrill's tolerance on a slow machine.
+/// The tolerance of timers: packetdrill's on a slow machine.
 const TOLERANCE_MS: f64 = 4.0;
 
 /// The result of a script.

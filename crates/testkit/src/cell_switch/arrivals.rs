@@ -3,13 +3,13 @@
 use forebay_qdisc::uniform;
 use rand_core::Rng;
 
-/// When cells come to the inputs.
+/// The arrivals of cells at the inputs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum CellArrivals {
-    /// In each slot independently, with the probability that the load says.
+    /// Each slot has a cell with the probability of the load, independently of the others.
     #[default]
     Bernoulli,
-    /// In bursts, back to back and for one output.
+    /// Bursts of cells for one output, back to back.
     Bursty(BurstyCells),
     /// As many as can be served: no queue that has a load is ever empty. Of the loads, only their proportions count.
     Saturated,

@@ -33,7 +33,7 @@ pub(super) struct BatchMeans {
 }
 
 impl BatchMeans {
-    /// For a run of this many `slots`.
+    /// Prepares for a run of this many `slots`.
     pub fn new(slots: u64) -> Self {
         Self { slots_per_batch: slots.div_ceil(BATCHES as u64).max(1), sums: [0.0; BATCHES], counts: [0; BATCHES] }
     }

@@ -1,5 +1,5 @@
-//! The slotted switch: its books, its limits, what it refuses. Comparisons with theory are in `tests/theory.rs` of the
-//! crate `switching`.
+//! The slotted switch: its counters, its limits, its refusals. Comparisons with theory are in
+//! `crates/switching/tests/theory.rs`.
 
 use forebay_switching::{HotSpot, IslipConfig, PimConfig};
 use rand_pcg::Pcg64Mcg;

@@ -24,7 +24,7 @@ pub(crate) enum Bulk {
 /// The sending end of a one-way transfer. Fields that every ACK touches come first ([`TcpSource::HOT_BYTES`]).
 #[repr(C)]
 pub(crate) struct TcpSource {
-    /// When the application acts next.
+    /// The time of the application's next action.
     app_due: Time,
     transmitter: Transmitter,
     bulk: Bulk,

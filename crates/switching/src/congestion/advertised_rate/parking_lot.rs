@@ -38,7 +38,7 @@ struct Port {
     capacity: Rate,
     queue: VecDeque<Frame>,
     queue_bytes: u64,
-    /// When the frame at the head is sent to its last bit.
+    /// The end of the transmission of the frame at the head.
     head_done: Option<Time>,
 }
 
