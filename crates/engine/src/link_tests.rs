@@ -18,7 +18,7 @@ fn at(microseconds: u64) -> Time {
 
 fn packet(sent_us: u64, len_bytes: u16, flags: u8) -> Packet {
     let time = at(sent_us);
-    Packet::new(PacketFields { time, stamp: 0, number: 0, flow: 1, len_bytes, flags, class: 0, ecn: Ecn::NotEct })
+    Packet::new(PacketFields { time, stamp: 0, number: 0, flow: 1, len_bytes, flags, class: 0, ecn: Ecn::NotCapable })
 }
 
 fn measured(from_us: u64, to_us: u64) -> MeasuredInterval {

@@ -29,3 +29,7 @@ impl ClassTurns {
         self.next = (class as u32 + 1) % Classes::BITS;
     }
 }
+
+#[cfg(test)]
+#[path = "class_turns_tests.rs"]
+mod tests;

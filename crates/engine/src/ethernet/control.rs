@@ -71,3 +71,7 @@ impl PauseFrame {
         Self { classes: (number >> 16) as u8, quanta: number as u16 }
     }
 }
+
+#[cfg(test)]
+#[path = "control_tests.rs"]
+mod tests;

@@ -86,3 +86,7 @@ impl SendPath {
         &self.dropped
     }
 }
+
+#[cfg(test)]
+#[path = "send_path_tests.rs"]
+mod tests;
