@@ -16,7 +16,7 @@ import pytest
 import forebay as fb
 from conftest import SMALL, Command
 
-# DESIGN.md's contract of `run --json`.
+# The keys that `run --json` promises.
 DOCUMENT = {"scenario", "seed", "duration_s", "flows", "queues", "links", "engine"}
 FLOW = {
     "name",

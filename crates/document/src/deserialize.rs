@@ -229,7 +229,7 @@ impl<'de> Deserializer<'de> for Field<'de> {
     type Error = Fault;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        // Of a table the expected form is a Rust type, which is nothing to tell.
+        // The expected form of a table is a Rust type, which helps no reader.
         let single = !matches!(self.value, Value::List(_) | Value::Table(_));
         let expected = single.then(|| expected_in_words(&(&visitor as &dyn Expected).to_string()));
         self.visit(visitor).map_err(|mut fault| {
@@ -371,7 +371,7 @@ impl<'de> VariantAccess<'de> for Field<'de> {
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
-        // A conversion may refuse what was read, and knows no place.
+        // A conversion may refuse a value, and its error has no place.
         seed.deserialize(self).map_err(|fault| fault.or_at(self.place, self.name))
     }
 

@@ -37,7 +37,7 @@ impl Kind {
     }
 }
 
-/// A TOML text with overrides, every value of which knows its place.
+/// A TOML text with overrides, every value of which has its place.
 #[derive(Clone, Debug)]
 pub struct Document<'t> {
     source: Source<'t>,

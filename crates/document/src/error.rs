@@ -137,7 +137,7 @@ impl fmt::Display for DocumentError {
 
 impl std::error::Error for DocumentError {}
 
-/// The message alone, for the rendered form, which shows the place by itself.
+/// The message alone, for the rendered form, which shows the place itself.
 #[derive(Debug)]
 struct Bare<'a>(&'a DocumentError);
 

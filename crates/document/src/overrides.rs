@@ -38,7 +38,7 @@ pub fn append_override(overrides: &mut Vec<(String, String)>, newer: (String, St
     overrides.push(newer);
 }
 
-/// The keys of a path, without their places and without a judgement: one that [`split`] refuses is whatever it is.
+/// The keys of a path, without their places. A path that [`split`] refuses stays one key.
 fn parts(path: &str) -> Vec<String> {
     let kind = Kind { name: "", override_example: "", not_offered: &[], foreign: &[], misplaced: &[] };
     let keys = split(path, kind, &|span| Place { text: 0, span });

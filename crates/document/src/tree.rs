@@ -1,4 +1,4 @@
-//! The text as a tree in which every key and value knows its place, so that whatever turns out to be wrong with it
+//! The text as a tree in which every key and value has its place, so that any fault found
 //! later can be shown there.
 
 use std::ops::Range;

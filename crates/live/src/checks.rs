@@ -60,7 +60,7 @@ pub fn bridge_mark(inside: &str, outside: &str) -> String {
     format!("{BRIDGE_MARK}{inside} and {outside}")
 }
 
-/// The beginning of the mark of every bridge of ours.
+/// The beginning of the mark of each bridge that this program makes.
 pub const BRIDGE_MARK: &str = "forebay-live: fail-open of ";
 
 /// An interface that may be used.
@@ -220,7 +220,7 @@ impl Machine {
         if !link.is_up() {
             return Err(CheckError::Down { side, interface });
         }
-        // A link-local IPv6 address is there by itself, and nothing is cut off with it.
+        // The kernel assigns link-local IPv6 addresses, and no host is cut off without them.
         let cut_off = |address: &&Address| match address.ip {
             std::net::IpAddr::V4(_) => true,
             std::net::IpAddr::V6(ip) => !ip.is_unicast_link_local(),

@@ -84,7 +84,7 @@ pub struct CommandsIn {
     pub waker: UnixStream,
 }
 
-/// The time limit of an answer: a direction looks after each batch of packets.
+/// The time limit of an answer: a direction reads commands after each batch of packets.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Creates both ends.

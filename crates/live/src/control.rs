@@ -73,7 +73,7 @@ pub struct ControlParts {
     pub system: Box<dyn FnMut() -> Value + Send>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Hears of changes, and of what comes back by itself.
+    /// Reports changes and automatic undoing.
     pub log: Box<dyn FnMut(&str) + Send>,
 }
 
@@ -114,7 +114,7 @@ impl ControlHandle {
         self.wake();
     }
 
-    /// The captures and records that were asked for.
+    /// The requested captures and records.
     #[must_use]
     pub fn streams(&self) -> Vec<StreamSnapshot> {
         self.asked.streams.snapshot()

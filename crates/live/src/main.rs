@@ -28,7 +28,7 @@ const RESTORER: &str = "restore-offloads";
 #[derive(Parser)]
 #[command(name = "forebay-live", version, subcommand_required = true, arg_required_else_help = true)]
 struct Arguments {
-    /// The control socket of the Forebay that is asked.
+    /// The control socket of the running program.
     #[arg(long, global = true, value_name = "PATH", default_value = DEFAULT_SOCKET)]
     socket: PathBuf,
     /// Print JSON.

@@ -1,4 +1,4 @@
-//! Giving up, after set-up, whatever forwarding does not need; and reading back what is left.
+//! Drops the privileges that forwarding does not need, after setup, and reads back the rest.
 //!
 //! Packet sockets, rings and programs that are open go on working without any privilege. The order of a start is:
 //! everything that needs a privilege, then [`drop`], then the first thread. Threads started later lack the privileges

@@ -69,7 +69,7 @@ pub fn check(configuration: &Configuration) -> Result<(), Failure> {
 }
 
 /// Forwards until a request to end. `restorer` is the command that turns the offloads on again, see
-/// [`run_restorer`](crate::setup::run_restorer); `log` hears what an operator should know.
+/// [`run_restorer`](crate::setup::run_restorer); `log` receives messages for the operator.
 ///
 /// # Errors
 /// A fault of the configuration or the machine, or a failure.
@@ -301,7 +301,7 @@ impl Running {
     /// Has the directions take in nothing more, one after the other; they go on sending what is queued.
     fn stop_receiving(&self, system: &mut System) {
         for (direction, commands) in &self.directions {
-            // One that has ended already says so when it is joined.
+            // If the thread has ended already, joining it shows the reason.
             let let_go = commands.ask(Asked::Drain);
             // First the bridge takes over, then the socket is closed: that takes longer than traffic should pause.
             system.open_entrance(*direction);

@@ -79,7 +79,7 @@ pub trait Encoder: Send {
 
 /// A tap with the other end of its channel.
 pub struct Tapped {
-    /// The taps, one for each direction that was asked for.
+    /// The taps, one for each requested direction.
     pub taps: Vec<Box<dyn Tap>>,
     /// Their counters.
     pub tallies: Vec<Arc<Tally>>,

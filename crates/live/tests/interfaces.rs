@@ -105,7 +105,7 @@ fn take(receive: &mut dyn Receive, frames: &mut Vec<Vec<u8>>) {
     shown.unwrap();
 }
 
-/// Forwards from one half to the other until told to stop.
+/// Forwards from one half to the other until `stop` is set.
 fn forward(from: &mut dyn Receive, to: &mut dyn Transmit, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         let mut frames = Vec::new();
@@ -228,7 +228,7 @@ fn an_interface_goes_down(method: Method) {
     assert_eq!(receive(&mut *bench.a.receive, 1, PATIENCE), [frame], "{method:?}");
 }
 
-/// An interface that is down is not opened, and the error tells what to do.
+/// An interface that is down is not opened, and the error names the remedy.
 fn an_interface_that_is_down_is_not_opened(method: Method) {
     let Some(lab) = Lab::new(1500) else { return };
     lab::ip(&["-n", &lab.middle, "link", "set", "a1", "down"]).unwrap();
@@ -318,7 +318,7 @@ fn an_xdp_program_is_attached_last_and_only_once() {
     let Err(error) = prepare().start() else { panic!("attached to an interface of another namespace") };
     assert!(error.to_string().contains("another network namespace"), "{error}");
     let prepared = prepare();
-    // Packet sockets see what the kernel goes on with.
+    // Packet sockets see the frames that the kernel also handles.
     let (mut kernel, mut end) = (lab::open_packet(&lab.middle, "a1"), lab.end("a0"));
     let mut goes_to_the_kernel = || {
         send_all(&mut *end.transmit, &[lab::frame(1, 60, None)]);

@@ -149,7 +149,7 @@ fn keywords<'py>(py: Python<'py>, queue: &PythonQueue) -> PyResult<Bound<'py, Py
     Ok(keywords)
 }
 
-/// A value of a scenario as Python has it.
+/// A value of a scenario as a Python object.
 fn plain<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::Null => py.None().into_bound(py),

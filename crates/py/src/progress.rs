@@ -15,7 +15,7 @@ use pyo3::sync::PyOnceLock;
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Between attempts to interrupt a discipline in Python.
 const STEP: Duration = Duration::from_millis(25);
-/// Time for a stopped call to end by itself. A run reads its flag every few milliseconds; reading a scenario does not.
+/// Time for a stopped call to end. A run reads its flag every few milliseconds; reading a scenario does not.
 const GRACE: Duration = Duration::from_millis(300);
 /// Time for a discipline in Python to end once an exception was raised in it.
 const GUEST_GRACE: Duration = Duration::from_millis(600);

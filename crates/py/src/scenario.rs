@@ -13,7 +13,7 @@ use crate::guests::{Plans, PythonGuests, attached_for, yield_interpreter};
 use crate::progress::{Reins, interruptibly};
 use crate::results::{Form, RawResult};
 
-/// Validates a scenario and tells what is in it. Raises ScenarioError.
+/// Validates a scenario and describes it. Raises ScenarioError.
 #[pyfunction]
 #[pyo3(signature = (text, file_name, overrides = Vec::new()))]
 pub(crate) fn check<'py>(

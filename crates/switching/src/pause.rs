@@ -135,7 +135,7 @@ impl PauseReceiver {
         Self { rate, until: Time::ZERO, counted: Time::ZERO, stopped: Span::ZERO }
     }
 
-    /// A pause time holds from `now` on, in place of what is left of the one before (IEEE 802.3, annex 31B).
+    /// A pause time holds from `now` on, in place of the rest of the one before (IEEE 802.3, annex 31B).
     pub fn receive(&mut self, quanta: u16, now: Time) {
         self.count(now);
         self.until = now.saturating_add(pause_time(quanta, self.rate));

@@ -66,7 +66,7 @@ fn one_iteration_of_pim_joins_63_percent() {
     }
 }
 
-/// Each iteration settles on average three quarters or more of what is left. The values are those of another program
+/// Each iteration settles on average three quarters or more of the rest. The values are those of another program
 /// with the same rules.
 #[test]
 fn more_iterations_of_pim_join_nearly_all() {
@@ -98,7 +98,7 @@ fn output_queueing_waits_as_long_as_the_closed_form_says() {
         let delay = report.delay_slots;
         assert!(delay.half_width < 0.04 * theory, "{delay:?} says too little");
         assert!(delay.agrees_with(theory, 1.5), "{ports} ports, load {load}: {delay:?}, not {theory}");
-        // Little's law on what is left after the departures; the run's ends are not quite the same.
+        // Little's law for the cells left after the departures; the run's ends are not quite the same.
         assert!((report.mean_at_outputs / (n * load) - delay.mean).abs() < 0.02 * theory);
     }
 }

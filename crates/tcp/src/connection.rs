@@ -83,7 +83,7 @@ pub(crate) struct Connection {
     pub ecn: bool,
     /// A mark came at a window of one segment: nothing new is sent before the timer expires (RFC 3168, 6.1.2).
     pub waits_for_timer: bool,
-    /// The next new segment tells the receiver that the window was reduced.
+    /// The next new segment signals the reduction of the window to the receiver.
     pub cwr_pending: bool,
     /// There is an `undo`: a copy here, so that ACKs need not look there.
     pub may_undo: bool,
@@ -103,7 +103,7 @@ pub(crate) struct Connection {
     timed_since: Time,
     /// `highest` as it was at the last entry into a recovery or timeout (RFC 6582's `recover`, plus one).
     pub recovery_point: u64,
-    /// `highest` as it was at the last reduction for whatever reason: one reduction per window (RFC 3168, 6.1.2).
+    /// `highest` as it was at the last reduction for any reason: one reduction per window (RFC 3168, 6.1.2).
     pub reduction_point: u64,
     /// The state that undoes the last reduction for a loss, if this is enabled.
     pub undo: Option<Box<Undo>>,
@@ -210,7 +210,7 @@ impl Connection {
         self.in_recovery || self.selective || self.may_undo
     }
 
-    /// Whether the next segment, if it has data, is a plain one: new, and with nothing to tell or to note.
+    /// Whether the next segment, if it has data, is a plain one: new, and with nothing to signal or to record.
     fn sends_plainly(&self) -> bool {
         self.next == self.highest && !self.cwr_pending && self.departures.is_none()
     }
@@ -470,7 +470,7 @@ impl Connection {
     }
 
     /// The timer has expired while nothing was in flight, because marks had left no window: returns one segment to
-    /// continue with. False where that is not so.
+    /// continue with. Otherwise false.
     pub fn resume_after_marks(&mut self) -> bool {
         let is_waiting = self.waits_for_timer || self.window_bytes == 0;
         self.waits_for_timer = false;
@@ -491,7 +491,7 @@ impl Connection {
         self.ecn_floor == EcnFloor::Ns2 && self.last_signal == Some(CongestionSignal::EcnEcho)
     }
 
-    /// The last reduction stays, whatever ACKs show.
+    /// Keeps the last reduction, even if ACKs show that it was unnecessary.
     pub fn forget_undo(&mut self) {
         self.undo = None;
         self.may_undo = false;

@@ -1,7 +1,7 @@
 //! Recovery with forward acknowledgement: the furthest arrival determines the losses, also of retransmissions.
 //!
 //! # What it does
-//! The furthest segment that has arrived is the measure: whatever is missing four segments below it counts as lost, on
+//! The furthest segment that has arrived is the measure: all that is missing four segments below it counts as lost, on
 //! the assumption that nothing is reordered. A segment sent again counts as lost once more as soon as something has
 //! arrived that was sent after it, and goes again at once, where RFC 6675 waits for the timer. In the network is
 //! what was sent, less what has arrived, less what is lost; that number alone decides what is sent, before, during and
@@ -44,7 +44,7 @@ const MAX_BURST: f64 = 3.0;
 enum Fate {
     /// Sent once, nothing known.
     Sent,
-    /// The receiver has it.
+    /// It has arrived.
     Arrived,
     /// Taken for lost, to be sent again.
     Lost,
@@ -255,7 +255,7 @@ impl Board {
 #[derive(Debug)]
 pub(crate) struct ForwardAckRecovery {
     board: Board,
-    /// The last ACK told of a loss.
+    /// Whether the last ACK reported a loss.
     has_found_loss: bool,
     /// The last ACK was one of new data.
     has_advanced: bool,

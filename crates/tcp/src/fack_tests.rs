@@ -1,4 +1,4 @@
-//! Tests of the recovery with forward acknowledgement: the board by letters, what blocks tell, the end of a timeout.
+//! Tests of the recovery with forward acknowledgement: the board by letters, the news of blocks, the end of a timeout.
 
 use super::*;
 use proptest::prelude::*;
@@ -56,7 +56,7 @@ fn a_retransmission_is_lost_when_one_more_than_four_later_has_arrived() {
         resend(&mut board, segment, 100);
     }
     assert_eq!(letters(&board), "rrrrrrrLLLaaaa");
-    // The fifth after the first: told of at the next ACK, because the pass goes upwards once.
+    // The fifth after the first: reported at the next ACK, because the pass goes upwards once.
     assert!(!told(&mut board, &[(5, 6), (10, 14)]));
     assert!(told(&mut board, &[(5, 6), (10, 15)]));
     assert_eq!(letters(&board), "LrrrrarLLLaaaaa");
@@ -260,7 +260,7 @@ fn sent_by(connection: &mut Connection, act: impl FnOnce(&mut Turn<'_>)) -> allo
 
 #[test]
 fn a_loss_in_a_window_that_a_mark_has_reduced_does_not_reduce_it_again() {
-    // 100 is the first number that is not acknowledged. Without ECN whatever reduced the window does not count.
+    // 100 is the first number that is not acknowledged. Without ECN the cause of the reduction does not count.
     for (ecn, reduction_point, threshold) in
         [(true, 0, 4.0), (true, 100, 4.0), (true, 101, 20.0), (true, 1000, 20.0), (false, 101, 4.0)]
     {

@@ -16,7 +16,7 @@ pub struct Window {
 /// The signal of congestion on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionSignal {
-    /// A segment was lost, and duplicate ACKs or SACKs told of it.
+    /// A segment was lost, as duplicate ACKs or SACKs reported.
     Loss,
     /// The receiver echoes a mark.
     EcnEcho,

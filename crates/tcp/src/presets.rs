@@ -132,7 +132,7 @@ impl TcpConfig {
             duplicate_acks_restart_timer: true,
             rate_reduction: Some(RateReduction::RateHalving),
             max_congestion_window_segments: Some(max_congestion_window_segments),
-            // `select_ca` sets the tick, whatever `tcpTick_` is.
+            // `select_ca` sets the tick for any `tcpTick_`.
             timer_granularity: Span::from_milliseconds(1),
             handshake: false,
             ..Self::ns2(1 << 20)

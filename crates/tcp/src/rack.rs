@@ -4,7 +4,7 @@
 //! Each segment keeps the time when it was last sent. Once a segment that was sent later has arrived, those sent before
 //! it count as lost if a round trip and a tolerance for reordering have passed. This includes retransmissions. A timer
 //! checks again if the tolerance has not passed yet. When no ACK comes for two round trips, a probe is sent: new data,
-//! or the last segment again, whose ACK tells what is missing. So neither a lost retransmission nor the loss of the
+//! or the last segment again, whose ACK shows what is missing. So neither a lost retransmission nor the loss of the
 //! last segments waits for the retransmission timeout.
 //!
 //! # Source
@@ -65,7 +65,7 @@ pub(crate) struct RackRecovery {
     marked_until: u64,
     /// The content of the last ACK.
     news: News,
-    /// After a timeout the first lost segment goes out, whatever else is in the network.
+    /// After a timeout the first lost segment goes out in any case.
     sends_one: bool,
     /// Whether data that was sent before the last timeout is still unacknowledged.
     is_after_timeout: bool,
@@ -166,7 +166,7 @@ impl RackRecovery {
         window.min(connection.round_trip.smoothed().unwrap_or(window))
     }
 
-    /// Step 4: a D-SACK tells that the tolerance was too small.
+    /// Step 4: a D-SACK shows that the tolerance was too small.
     fn learn_tolerance(&mut self, has_dsack: bool, connection: &Connection) {
         if has_dsack && connection.unacknowledged >= self.widened_until {
             self.widened_until = connection.highest;
@@ -383,7 +383,7 @@ impl Recovery for RackRecovery {
         turn.leave();
     }
 
-    /// Section 6.3: the first segment is lost, and whatever else is overdue, whether anything sent later has arrived or
+    /// Section 6.3: the first segment is lost, and all that is overdue, whether anything sent later has arrived or
     /// not.
     fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
         connection.next = connection.highest;

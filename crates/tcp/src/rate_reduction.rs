@@ -13,7 +13,7 @@
 //! of which Linux has had a version since 3.2).
 //!
 //! # Where we differ
-//! In rate halving and RFC 6675 the first retransmission goes out whatever the rule says.
+//! In rate halving and RFC 6675 the first retransmission always goes out.
 //!
 //! # Parameters
 //! `rate_reduction`.
@@ -100,7 +100,7 @@ impl Reduction {
 mod tests {
     use super::*;
 
-    /// One segment of 100 in flight is lost and already sent again; each ACK tells of one more arrival. At which ACKs
+    /// One segment of 100 in flight is lost and already sent again; each ACK reports one more arrival. At which ACKs
     /// something is sent, and what is in the network in the end.
     fn sent_at(rule: RateReduction, window: u64, acks: u64) -> (alloc::vec::Vec<u64>, u64) {
         // The third SACK begins the recovery.

@@ -65,7 +65,7 @@ impl Turn<'_> {
     }
 }
 
-/// A recovery: told of ACKs while one is under way, it decides what is sent. The provided methods are Reno's.
+/// A recovery: it sees the ACKs while it lasts and decides what is sent. The provided methods are Reno's.
 pub(crate) trait Recovery: fmt::Debug + Send {
     /// Takes what an ACK of `newly` bytes tells beyond the cumulative number; whether it counts as a duplicate if it
     /// acknowledges nothing new.
@@ -89,7 +89,7 @@ pub(crate) trait Recovery: fmt::Debug + Send {
         connection.duplicate_acks >= DUPLICATE_THRESHOLD && connection.unacknowledged > connection.recovery_point
     }
 
-    /// Begins, when [`Recovery::is_due`] says so (RFC 5681, 3.2, steps 2 and 3).
+    /// Begins, if [`Recovery::is_due`] (RFC 5681, 3.2, steps 2 and 3).
     fn enter(&mut self, turn: &mut Turn<'_>) {
         turn.enter(self.resent_in_flight(turn.connection));
         turn.connection.inflation = f64::from(DUPLICATE_THRESHOLD);

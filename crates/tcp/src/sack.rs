@@ -1,7 +1,7 @@
 //! Recovery with selective acknowledgements.
 //!
 //! # What it does
-//! The scoreboard tells which segments have arrived. `pipe` estimates what is in the network; while it is below the
+//! The scoreboard records which segments have arrived. `pipe` estimates what is in the network; while it is below the
 //! window, the next lost segment is sent again or, when there is none, new data. A whole window of losses is thus
 //! repaired in about one round trip.
 //!
@@ -41,7 +41,7 @@ pub(crate) struct SackRecovery {
     newly_bytes: u64,
     /// Below this all that is missing is lost.
     lost_below: u64,
-    /// The last ACK acknowledged new data, and told of no further loss.
+    /// Whether the last ACK acknowledged new data and reported no further loss.
     is_safe: bool,
 }
 
@@ -70,7 +70,7 @@ impl SackRecovery {
             + self.scoreboard.missing(first, self.highest_retransmitted)
     }
 
-    /// Takes stock of what the ACK that was just learned has told.
+    /// Updates the state after the ACK that was just recorded.
     fn note_progress(&mut self, connection: &Connection, newly: u64) {
         let (first, highest) = (connection.unacknowledged, connection.highest);
         let sacked = highest - first - self.scoreboard.missing(first, highest);

@@ -201,7 +201,7 @@ impl Sender {
             self.on_new_ack(ack, now, out);
         } else if self.connection.highest > ack.ack || ack.duplicate_block().is_some() || self.recovery.sends_by_pipe()
         {
-            // With nothing in flight it may still tell that a retransmission or a probe was unnecessary.
+            // With nothing in flight it may still show that a retransmission or a probe was unnecessary.
             self.on_duplicate_ack(ack, now, out);
         }
     }
@@ -397,7 +397,7 @@ impl Sender {
         if was_in_recovery && !self.connection.in_recovery && self.grows_at_recovery_exit {
             self.grow(newly.min(self.connection.segment_bytes), now);
         }
-        // A loss above the last recovery point may be known already, and no duplicate ACK need follow to tell of it.
+        // A loss above the last recovery point may be known already, and perhaps no duplicate ACK follows to report it.
         if self.connection.selective {
             self.recover_if_due(now, out);
         }

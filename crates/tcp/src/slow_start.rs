@@ -1,4 +1,4 @@
-//! The seam for slow start, and what a slow start that watches the delay needs to know: when segments departed.
+//! The seam for slow start, and the departures of segments, for a slow start that watches the delay.
 //!
 //! The standard slow start (RFC 5681, equation 2) adds what an ACK covers and ends with the first loss; it needs no
 //! policy. Others end it earlier.

@@ -71,7 +71,7 @@ impl Undo {
         self.unreported = Some(self.unreported.unwrap_or(0) + 1);
     }
 
-    /// A mark has come: whatever turns out about the losses, the window stays reduced (RFC 4015, section 3, step 6;
+    /// A mark has come: even if the losses turn out to be none, the window stays reduced (RFC 4015, section 3, step 6;
     /// Linux's `prior_ssthresh`).
     pub fn confirm(&mut self) {
         self.window = None;
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_mark_keeps_the_reduction_but_ends_the_retransmissions() {
-        // RFC 4015, section 3: the transfer goes on with new data, and the window is not restored.
+        // RFC 4015, section 3: the transfer continues with new data, and the window is not restored.
         for is_dsack in [true, false] {
             let mut undo = undo(0);
             undo.note_retransmission(1, at(100));

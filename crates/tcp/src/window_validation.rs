@@ -6,7 +6,7 @@
 //! timeout. The threshold keeps three quarters of it.
 //!
 //! # Source
-//! RFC 5681, section 4.1. Halving: RFC 2861, section 3, as Linux has it (`tcp_cwnd_restart`,
+//! RFC 5681, section 4.1. Halving: RFC 2861, section 3, as in Linux (`tcp_cwnd_restart`,
 //! `tcp_cwnd_application_limited`). RFC 7661 obsoletes RFC 2861; Linux has not followed.
 //!
 //! # Parameters

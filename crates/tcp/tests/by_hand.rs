@@ -82,7 +82,7 @@ fn an_ack_of_new_data_may_begin_a_recovery() {
 
 #[test]
 fn three_duplicates_begin_a_recovery_however_little_they_tell() {
-    // Section 5, step 1: DupAcks >= DupThresh. A duplicate ACK is one that tells of something new (section 2).
+    // Section 5, step 1: DupAcks >= DupThresh. A duplicate ACK is one that reports something new (section 2).
     let mut network = sent(10, Network::unlimited);
     assert_eq!(ack(&mut network, 0, &[(1000, 1100)]), []);
     assert_eq!(ack(&mut network, 0, &[(1000, 1200)]), []);
@@ -355,7 +355,7 @@ fn in_ns2_a_timeout_leaves_the_threshold_of_a_mark_alone() {
 
 #[test]
 fn in_ns2_the_ack_that_ends_a_recovery_opens_the_window() {
-    // ns-2 2.35 calls opencwnd() for that ACK, too. opencwnd() grows the window by one ACK's part, whatever the ACK
+    // ns-2 2.35 calls opencwnd() for that ACK, too. opencwnd() grows the window by one ACK's part, however much the ACK
     // covers. By RFC 5681 (3.2, step 6) the window stays at the threshold, half of 16; so it does in ns-2 with SACK.
     use CongestionControl::{NewReno, Reno};
     let windows = |grow_at_recovery_exit, congestion_control, sack, acks: &[u64]| {

@@ -53,7 +53,7 @@ fn the_window_is_back_after_k() {
             sack,
             ..TcpConfig::default()
         };
-        // The first segment of all is lost, one round trip is the handshake, one tells of the loss, one repairs it.
+        // The first segment of all is lost, one round trip is the handshake, one reports the loss, one repairs it.
         let path = Path::delay(Span::from_milliseconds(ROUND_TRIP_MS / 2)).losing_first_transmissions(&[1]);
         let mut network = Network::new(config, path);
         network.unlimited();

@@ -51,7 +51,7 @@ fn the_last_segment_is_mended_by_a_probe() {
     let last = 1 + 9 * payload(&config());
     let is_last = move |segment: &Segment| segment.seq == last && !segment.retransmission;
     let lose = move |_: usize, segment: &Segment| if is_last(segment) { Fate::Drop } else { Fate::Pass };
-    // The FIN is behind it: its SACK tells, after a quarter of a round trip for reordering.
+    // The FIN is behind it: its SACK shows the loss, after a quarter of a round trip for reordering.
     let network = transfer(config(), bytes, lose);
     let counters = network.sender.counters();
     assert_eq!((counters.timeouts, counters.probes), (0, 0));
@@ -98,7 +98,7 @@ fn a_probe_in_vain_leaves_the_window_alone() {
     let counters = network.sender.counters();
     assert_eq!((counters.timeouts, counters.probes, counters.fast_recoveries), (0, 1, 0));
     assert_eq!(network.sender.slow_start_threshold_bytes(), None);
-    // The D-SACK told.
+    // The D-SACK reported it.
     assert!(network.acks.last().unwrap().1.duplicate_block().is_some());
 }
 
@@ -145,7 +145,7 @@ fn reordering_is_tolerated_once_it_is_known() {
     assert!(with <= 3 && without > 10, "{with}, {without}");
 }
 
-/// RFC 3522: everything is late by more than the timeout, and the timestamps of the ACKs tell that nothing was lost.
+/// RFC 3522: everything is late by more than the timeout, and the timestamps of the ACKs show that nothing was lost.
 #[test]
 fn a_spurious_timeout_is_undone() {
     for ((undo, spurious), fack) in [((true, 1), false), ((false, 0), false), ((true, 1), true)] {
@@ -165,7 +165,7 @@ fn a_spurious_timeout_is_undone() {
     }
 }
 
-/// RFC 3708: without timestamps D-SACK tells that a fast retransmission was unnecessary.
+/// RFC 3708: without timestamps D-SACK shows that a fast retransmission was unnecessary.
 #[test]
 fn a_spurious_fast_retransmit_is_undone_by_dsack() {
     for (undo, spurious) in [(true, 1), (false, 0)] {

@@ -22,7 +22,7 @@ COLUMNS = (
     "rate kept",
 )
 TARGET_SHARE = 0.01
-# `BUCKETS_S` of snapshot.rs: the place of 100 us.
+# The place of 100 us in `BUCKETS_S` of `crates/live/src/snapshot.rs`.
 BUCKET_OF_100_US = 6
 OFFERED = 1.3
 

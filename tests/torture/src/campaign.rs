@@ -13,7 +13,7 @@ use crate::worker::Tally;
 /// The most memory that a worker may ask for.
 const MEMORY_KIB: u64 = 4 << 20;
 
-/// How a campaign is run.
+/// The settings of a campaign.
 pub struct Campaign {
     pub seconds: u64,
     pub jobs: u64,

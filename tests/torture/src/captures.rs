@@ -18,7 +18,7 @@ const SOUND: [&[u8]; 6] = [
     include_bytes!("../../../fuzz/seeds/capture/radiotap.pcap"),
     include_bytes!("../../../examples/belligerent.pcap.gz"),
 ];
-/// Where length fields and offsets turn.
+/// Values at which length fields and offsets change their behavior.
 const NUMBERS: [u32; 9] = [0, 1, 0x7fff, 0xffff, 0x10000, 0x7fff_ffff, 0x8000_0000, 0xffff_fff0, 0xffff_ffff];
 
 /// A capture of `SOUND`, or one that a run traced, with some damage; now and then without.

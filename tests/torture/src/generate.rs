@@ -9,7 +9,7 @@ use crate::dice::Dice;
 use crate::guidance::Guidance;
 use crate::schema::{self, Form, Schema};
 
-/// How often valid scenarios have reached a place; rare ones are drawn more often.
+/// The number of valid scenarios that have reached a place; rare ones are drawn more often.
 pub type Reached = BTreeMap<String, u64>;
 
 /// Types nest no deeper than this: beyond, only constants and what is required are drawn.

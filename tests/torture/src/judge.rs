@@ -17,17 +17,17 @@ pub const FILE: &str = "torture.toml";
 /// A run that takes more CPU time is stopped: it was drawn too large, which is no fault.
 const LONGEST_RUN: Duration = Duration::from_secs(3);
 
-/// It must ask in time whether to stop.
+/// The longest time between two questions whether to stop.
 const LONGEST_STOP: Duration = Duration::from_secs(13);
 
 /// The outcome of a case that broke no law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It ran to its end.
+    /// The run reached its end.
     Valid,
-    /// It was refused as it should be.
+    /// The scenario was refused as it should be.
     Refused,
-    /// It was stopped.
+    /// The run was stopped.
     Stopped,
 }
 

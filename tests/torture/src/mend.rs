@@ -20,7 +20,7 @@ pub struct Mended {
     pub document: Value,
     pub text: String,
     pub valid: bool,
-    /// How often it was refused on the way.
+    /// The number of refusals on the way.
     pub refusals: usize,
     /// The fault of a refusal, if any.
     pub fault: Option<String>,

@@ -70,7 +70,7 @@ impl Text {
     }
 }
 
-/// Where a value stands: the pointer of what holds it, and its key or index there.
+/// The place of a value: the pointer of what holds it, and its key or index there.
 pub fn split(pointer: &str) -> (&str, &str) {
     pointer.rsplit_once('/').unwrap_or(("", ""))
 }

@@ -104,7 +104,7 @@ impl Streams {
         let mut streams = self.lock();
         thread::Builder::new().name(kind.to_owned()).spawn(move || {
             let over = Arc::clone(&stream.over);
-            // Whatever went wrong: the client has gone, and its connection says so.
+            // Any error means that the client has gone, which its connection also shows.
             let _ = stream.run();
             over.store(true, Ordering::Relaxed);
             told.store(true, Ordering::Relaxed);
@@ -152,7 +152,7 @@ impl Stream {
         // Events of the taps before the end.
         let (mut ended, mut without_progress) = (false, 0);
         while without_progress < LAST_ROUNDS {
-            // With too much pending nothing is taken, whatever is still there.
+            // If too much is pending, the rest waits.
             let has_room = self.encoder.bytes().len() < MOST_PENDING_BYTES;
             let any = self.encoder.fill(MOST_PENDING_BYTES)?;
             if has_room && !any && !ended {

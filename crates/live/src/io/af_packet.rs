@@ -50,7 +50,7 @@ impl Receiver {
             .map_err(failed("setsockopt(PACKET_IGNORE_OUTGOING)"))?;
         // Only now, so that nothing comes before the ring is there or from another interface.
         socket::bind_packet(ring.fd(), interface.index, libc::ETH_P_ALL as u16).map_err(failed("bind"))?;
-        // An interface that is down lets bind succeed and tells it here.
+        // If the interface is down, bind succeeds and the error arrives here.
         socket::take_error(ring.fd()).map_err(failed("bind"))?;
         socket::be_promiscuous(ring.fd(), interface.index).map_err(failed("setsockopt(PACKET_ADD_MEMBERSHIP)"))?;
         Ok(Self { ring, dropped: 0 })

@@ -10,7 +10,7 @@ use super::{Halves, Interface, OpenError, Receive, ReceivedFrame, Transmit};
 use crate::sys::netlink::{Link, Netlink};
 use crate::sys::{interface, tun};
 
-/// No frame is longer, whatever the MTU.
+/// The longest frame at any MTU.
 const LONGEST_FRAME: usize = 1 << 17;
 
 /// The options.

@@ -132,7 +132,7 @@ impl System {
         }))
     }
 
-    /// Set-up has succeeded: the bridge stays, whatever comes.
+    /// Setup has succeeded: the bridge stays in any case.
     pub fn settle(&mut self) {
         if let Some(bridge) = self.around.as_mut().and_then(|around| around.bridge.as_mut()) {
             bridge.keep();

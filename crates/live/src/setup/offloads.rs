@@ -80,7 +80,7 @@ impl Kernel {
         Ok(Self { ethtool: Ethtool::open()?, netlink: Netlink::open()? })
     }
 
-    /// Restores every interface, whatever the first one says.
+    /// Restores every interface, even if the first one fails.
     fn restore(&mut self, changes: &[Change]) -> Result<(), SetupError> {
         let results: Vec<_> = changes.iter().map(|change| change.restore(self)).collect();
         results.into_iter().collect()

@@ -10,7 +10,7 @@ use crate::privileges;
 use crate::sys::ethtool::Ethtool;
 use crate::sys::netlink::{Link, Netlink};
 
-/// Asks the kernel; opened before privileges are dropped, it goes on answering after it.
+/// Sockets to the kernel, opened before privileges are dropped; they also work later.
 #[derive(Debug)]
 pub struct Reader {
     netlink: Netlink,

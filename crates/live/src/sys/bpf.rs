@@ -154,7 +154,7 @@ pub(super) fn load(place: Place, name: &[u8], instructions: &[Instruction]) -> i
         interface: u32,
         attach_type: u32,
     }
-    // Zero at the end is asked for.
+    // The kernel requires a zero at the end.
     let mut padded = [0; NAME_BYTES];
     let shown = name.len().min(NAME_BYTES - 1);
     padded[..shown].copy_from_slice(&name[..shown]);

@@ -22,7 +22,7 @@ const NAME_BYTES: usize = 32;
 /// No more features than this are believed.
 const MOST_FEATURES: u32 = 1024;
 
-/// A socket to ask over. It goes on answering questions, though not requests, without any privilege.
+/// A socket for requests. Without privileges it still reads, but does not change anything.
 #[derive(Debug)]
 pub struct Ethtool {
     socket: UnixDatagram,
@@ -87,7 +87,7 @@ impl Ethtool {
         self.call(interface, &mut request)
     }
 
-    /// Its speed in Mb/s; none where the interface does not know one, as without a cable.
+    /// Its speed in Mb/s; none if the interface has none, as without a cable.
     pub fn speed(&self, interface: &str) -> Option<u32> {
         // Without room for link modes, the kernel only returns the number of their words.
         let mut settings = vec![0_u32; 12];

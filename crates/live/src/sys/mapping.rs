@@ -38,7 +38,7 @@ impl Mapping {
 
     fn map(bytes: usize, flags: libc::c_int, fd: libc::c_int, offset: libc::off_t) -> io::Result<Self> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: no address is asked for, so that nothing that is mapped already is replaced.
+        // SAFETY: no address is requested, so no mapping is replaced.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, fd, offset) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());

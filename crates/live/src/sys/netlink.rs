@@ -1,6 +1,6 @@
 //! Interfaces and addresses over rtnetlink: those that exist, and the bridge that takes over.
 //!
-//! The kernel is asked, not `/sys`: that shows the interfaces of the namespace in which it was mounted.
+//! `/sys` is no substitute: it shows the interfaces of the namespace in which it was mounted.
 
 use std::io;
 
@@ -98,7 +98,7 @@ impl Netlink {
         Ok(links)
     }
 
-    /// The interface with this index, whatever its name is now; none if it was deleted or moved to another namespace.
+    /// The interface with this index, under any name; none if it was deleted or moved to another namespace.
     ///
     /// # Errors
     /// The kernel does not answer.
@@ -154,7 +154,7 @@ impl Netlink {
         }
     }
 
-    /// Makes an interface a port of a bridge that passes on whatever comes, and learns nothing: with two ports, what
+    /// Makes an interface a port of a bridge that forwards every frame and learns nothing: with two ports, what
     /// comes in at one goes out at the other.
     ///
     /// # Errors

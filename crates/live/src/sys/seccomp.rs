@@ -25,7 +25,7 @@ pub enum Otherwise {
     Refuse,
 }
 
-/// Calls for any purpose whatever.
+/// Calls with any arguments.
 const ANY: &[c_long] = &[
     // Frames, and waiting for them.
     libc::SYS_read,
@@ -131,7 +131,7 @@ type Condition = (c_long, u8, SeccompCmpOp, &'static [u32]);
 const EXECUTABLE: u32 = libc::PROT_EXEC.cast_unsigned();
 const THREAD: u32 = libc::CLONE_THREAD.cast_unsigned();
 
-/// Calls for some purposes.
+/// Calls with some arguments.
 const SOME: &[Condition] = &[
     // No memory that was written to becomes a program.
     (libc::SYS_mmap, 2, MaskedEq(EXECUTABLE as u64), &[0]),
@@ -197,7 +197,7 @@ pub fn install(otherwise: Otherwise) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// The errors of the calls in a thread that has the filter: what is not allowed fails with `EPERM` there.
+    /// The errors of the calls in a thread that has the filter. A call that is not allowed fails with `EPERM`.
     fn errors<const N: usize>(calls: [(c_long, [u64; 3]); N]) -> [Option<i32>; N] {
         let filtered = move || {
             for program in programs(Otherwise::Refuse).expect("a list of calls") {

@@ -203,7 +203,7 @@ impl Receiving {
 
     /// An error where the interface is gone or down.
     pub(crate) fn check(&self) -> io::Result<()> {
-        // SAFETY: no bytes are asked for, so that none are written; addresses are not asked for.
+        // SAFETY: no bytes and no address are requested, so none are written.
         let result = unsafe {
             libc::recvfrom(
                 self.socket.as_raw_fd(),
@@ -255,7 +255,7 @@ impl Sending {
         for batch in frames.chunks(MOST_AT_ONCE) {
             let count = self.put(batch);
             taken += count;
-            // An error is for the next call to tell, as these frames are taken already.
+            // The next call returns the error, as these frames are taken already.
             if count > 0 && self.push().is_err() || count < batch.len() || self.send.waiting() > 0 {
                 break;
             }

@@ -296,7 +296,7 @@ impl CongestionPoint for EcmCongestionPoint {
         }
     }
 
-    /// The feedback at the last sample, told or not.
+    /// The feedback at the last sample, sent or not.
     fn gauges(&self, visit: &mut GaugeVisitor<'_>) {
         visit("feedback_bytes", self.last_feedback_bytes);
     }

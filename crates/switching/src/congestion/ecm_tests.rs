@@ -90,7 +90,7 @@ fn refuses_parameters_outside_their_bounds_by_name() {
     for config in [EcmConfig::default(), EcmConfig { self_increase, ..EcmConfig::default() }] {
         assert_eq!(config.check(LINE), Ok(()));
     }
-    // The strongest feedback is that of a queue that grew from nothing to twice its set-point, whatever the weight.
+    // The strongest feedback is that of a queue that grew from nothing to twice its set-point, at any weight.
     for (weight, set_points) in [(1.0, -3.0), (2.0, -5.0), (3.0, -7.0)] {
         assert_eq!(QueueFeedback::new(Bytes(1000), weight).strongest(), set_points * 1000.0);
     }

@@ -166,7 +166,7 @@ impl Sampler {
         Self { unsampled: 0, rule }
     }
 
-    /// Whether the next frame is known to be no sample, whatever its length.
+    /// Whether the next frame is certainly no sample, at any length.
     #[inline]
     #[must_use]
     pub fn skips_next(&self) -> bool {

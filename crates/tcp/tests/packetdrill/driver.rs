@@ -13,7 +13,7 @@ use crate::why::Why;
 
 /// One of packetdrill's scripts, as a table.
 pub struct Script {
-    /// Its path in packetdrill's `gtests/net/tcp`, without the extension; a name of our own under `rules/`.
+    /// Its path in packetdrill's `gtests/net/tcp`, without the extension; a name of our own under `rules/…`.
     pub path: &'static str,
     /// Its subject.
     pub about: &'static str,
@@ -117,7 +117,7 @@ impl Row {
         self.sack::<f64>(segment, &[])
     }
 
-    /// An ACK of all segments before `segment` that tells of some beyond. In thousandths of a segment until the script
+    /// An ACK of all segments before `segment` that reports some beyond. In thousandths of a segment until the script
     /// gives the segment's size.
     pub fn sack<Position: Into<f64> + Copy>(
         mut self,
@@ -331,7 +331,7 @@ impl Run {
         None
     }
 
-    /// Lets the row happen; says so if a timer expired at another time than it states.
+    /// Lets the row happen; returns a complaint if a timer expired at another time than it states.
     fn step(&mut self, row: &Row) -> Option<String> {
         let now = self.established + span(row.at);
         if let Event::Timer(latest) = row.event {

@@ -52,7 +52,7 @@ fn ten_of_twenty() -> Script {
             at(20).sack(0, &[(4, 10)]).sends(&[again(3, 4)]),
             at(22).sack(0, &[(4, 11)]).sends(&[new(12, 13)]),
             at(24).sack(0, &[(4, 12)]).sends(&[new(13, 14)]),
-            // An ACK that gets on and tells of no new loss sends one segment more.
+            // An ACK that advances and reports no new loss sends one segment more.
             at(34).sack(1, &[(4, 12)]).sends(&[new(14, 16)]),
             // Segment 2 was sent after segment 1 and has arrived: segment 1 is lost again.
             at(36).sack(1, &[(2, 12)]).sends(&[again(1, 2), new(16, 17)]),

@@ -8,7 +8,7 @@
 //! Of the 33 scripts of these folders one is not expressed, `slow_start/slow-start-after-win-update`: the receiver
 //! closes its window, which ours never does.
 //!
-//! The tables named `rules/` are no scripts of packetdrill. They follow from Linux's code, read for its rules. Each
+//! The tables named `rules/…` are no scripts of packetdrill. They follow from Linux's code, read for its rules. Each
 //! file names the functions.
 
 mod cubic;

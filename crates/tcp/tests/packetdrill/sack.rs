@@ -59,7 +59,7 @@ fn order_7_3_4_8_9() -> Script {
             at(129).sack(0, &[(3, 4), (7, 8)]).sends(&[again(1, 2)]),
             at(131).sack(0, &[(3, 5), (7, 8)]).sends(&[again(2, 3)]),
             at(133).sack(0, &[(3, 5), (7, 9)]),
-            // packetdrill cannot tell two milliseconds apart: it may have left at the ACK before.
+            // packetdrill cannot separate two milliseconds: it may have left at the ACK before.
             at(135).sack(0, &[(3, 5), (7, 10)]).first(&[again(5, 6)]),
             at(235).ack(10),
         ],
