@@ -1,6 +1,7 @@
 //! The lines of code that ship: without comments, blank lines and tests.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -16,11 +17,12 @@ const FOR_TESTS: &[&str] = &["forebay-testkit", "xtask"];
 pub fn print(root: &Path) -> Result<()> {
     let rust = rust(root)?;
     let python = python(root)?;
+    let mut output = std::io::stdout().lock();
     for (title, rows) in [("Rust", rust), ("Python", python)] {
         for (name, lines) in &rows {
-            println!("{name:20} {lines:>7}");
+            writeln!(output, "{name:20} {lines:>7}")?;
         }
-        println!("{:20} {:>7}\n", format!("{title}, total"), rows.values().sum::<usize>());
+        writeln!(output, "{:20} {:>7}\n", format!("{title}, total"), rows.values().sum::<usize>())?;
     }
     Ok(())
 }
@@ -77,8 +79,8 @@ mod tests {
 
     #[test]
     fn documentation_and_comments_are_no_code() {
-        let text = "\"\"\"A module.\"\"\"\n\n# Why.\nX = \"\"\"\n# a\n\n\"\"\"\n\n\ndef f():\n    r\"\"\"Returns one.\n\n    \
-                    Twice.\n    \"\"\"\n    return 1  # one\n";
+        let text = "\"\"\"A module.\"\"\"\n\n# Why.\nX = \"\"\"\n# a\n\n\"\"\"\n\n\n\
+                    def f():\n    r\"\"\"Returns one.\n\n    Twice.\n    \"\"\"\n    return 1  # one\n";
         assert_eq!(python_lines(text), 5);
     }
 

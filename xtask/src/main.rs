@@ -1,8 +1,8 @@
 //! The repository's own checks and generators, run as `cargo xtask COMMAND`.
 //!
 //! - `walls`: who may import whom, over `cargo metadata`; circles of files within a crate;
-//! - `tidy`: lengths, names and headings that no other tool checks;
-//! - `prose [PATH...]`: patterns of hard English, and commit subjects; with paths, also in files not yet done;
+//! - `tidy`: lengths, names and headings that no other tool checks; names of files and types in comments;
+//! - `prose [PATH...]`: patterns of hard English, and commit subjects; with paths, only in the files there;
 //! - `lines`: prints the number of lines of code, without comments, blank lines and tests;
 //! - `generate [--check]`: the JSON Schema, the Python types and the reference pages; `--check` only compares.
 //!
@@ -13,6 +13,7 @@ mod generate;
 mod guide;
 mod lines;
 mod prose;
+mod references;
 mod shipped;
 mod tidy;
 mod walls;
@@ -34,7 +35,7 @@ fn root() -> PathBuf {
 fn findings(arguments: &[&str]) -> Result<Vec<String>> {
     match arguments {
         ["walls"] => walls::check(&root()),
-        ["tidy"] => tidy::check(&root()),
+        ["tidy"] => Ok([tidy::check(&root())?, references::check(&root())?].concat()),
         ["prose", paths @ ..] => prose::check(&root(), paths),
         ["lines"] => lines::print(&root()).map(|()| Vec::new()),
         ["generate"] => generate::run(&root(), generate::Mode::Write),

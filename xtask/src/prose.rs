@@ -1,7 +1,7 @@
 //! Finds patterns of hard English in everything that people read: pages, messages, comments and commit subjects.
 //!
-//! The table of patterns is in `patterns.rs`. `xtask/prose-exceptions.toml` lists the sentences that may keep one and
-//! the files that are not yet done. An entry of that file which is no longer needed is a finding, too.
+//! The table of patterns is in `patterns.rs`. `xtask/prose-exceptions.toml` lists the sentences that may keep one. An
+//! entry of that file which is no longer needed is a finding, too.
 
 mod exceptions;
 mod hash_comments;
@@ -34,7 +34,7 @@ struct Finding {
 }
 
 /// Checks the files that git tracks or would track, and the commit subjects. If `paths` are given, it checks only the
-/// files below them, including those on the list of unfinished files.
+/// files below them.
 pub fn check(root: &Path, paths: &[&str]) -> Result<Vec<String>> {
     let text = std::fs::read_to_string(root.join(EXCEPTIONS)).with_context(|| format!("cannot read {EXCEPTIONS}"))?;
     let mut exceptions = Exceptions::parse(&text).with_context(|| format!("cannot read {EXCEPTIONS}"))?;
@@ -48,7 +48,7 @@ pub fn check(root: &Path, paths: &[&str]) -> Result<Vec<String>> {
         // A binary file has no text, and a deleted file is gone.
         let Ok(text) = std::fs::read_to_string(root.join(path)) else { continue };
         for finding in in_file(path, &text, &matcher) {
-            if !exceptions.allow(&finding, paths.is_empty()) {
+            if !exceptions.allow(&finding) {
                 report.push(finding.to_string());
             }
         }
@@ -58,6 +58,16 @@ pub fn check(root: &Path, paths: &[&str]) -> Result<Vec<String>> {
         report.extend(exceptions.unused());
     }
     Ok(report)
+}
+
+/// The lines of the comments and docstrings of a file, with their numbers; on request, those of a page.
+pub fn comments(path: &str, text: &str, page: bool) -> Vec<(usize, String)> {
+    let wanted = |source: &source::Source| match source.kind {
+        Kind::Doc | Kind::Comment | Kind::Docstring => true,
+        Kind::Page => page,
+        Kind::Message | Kind::Experiment => false,
+    };
+    passages::sources(path, text).into_iter().filter(wanted).flat_map(|source| source.lines).collect()
 }
 
 fn below(file: &str, path: &str) -> bool {
@@ -127,37 +137,22 @@ mod tests {
         assert_eq!(findings(&"word ".repeat(36))[0].pattern, "long sentence");
     }
 
-    const LIST: &str = "[commits]\nbase = 'abc'\nreason = 'old'\n[unfinished]\npages = ['docs/b.md']\n[[exception]]\n\
+    const LIST: &str = "[commits]\nbase = 'abc'\nreason = 'old'\n[[exception]]\n\
                         path = 'docs/'\npattern = 'beside'\ntext = 'beside the column'\nreason = 'a place'\n";
 
     #[test]
     fn an_exception_allows_one_pattern_in_one_sentence() {
         let mut list = Exceptions::parse(LIST).unwrap();
-        assert!(list.allow(&findings("It is beside the column.")[0], true));
-        assert!(!list.allow(&findings("It is beside the row.")[0], true));
-        assert!(!list.allow(&findings("It has to be.")[0], true));
-        let unused = list.unused();
-        assert_eq!(
-            unused,
-            [format!("{EXCEPTIONS}: remove `docs/b.md` from `unfinished.pages`: it has no findings left")]
-        );
-    }
-
-    #[test]
-    fn an_unfinished_file_is_skipped_unless_it_is_asked_for() {
-        let mut list = Exceptions::parse(LIST).unwrap();
-        let mut finding = findings("It has to be.").remove(0);
-        finding.path = "docs/b.md".into();
-        assert!(list.allow(&finding, true));
-        assert!(!list.allow(&finding, false));
-        finding.kind = Kind::Comment;
-        assert!(!list.allow(&finding, true));
         assert_eq!(list.unused().len(), 1);
+        assert!(list.allow(&findings("It is beside the column.")[0]));
+        assert!(!list.allow(&findings("It is beside the row.")[0]));
+        assert!(!list.allow(&findings("It has to be.")[0]));
+        assert_eq!(list.unused(), Vec::<String>::new());
     }
 
     #[test]
     fn an_exception_without_a_reason_is_refused() {
         assert!(Exceptions::parse(&LIST.replace("a place", "")).is_err());
-        assert!(Exceptions::parse(&LIST.replace("pages", "leaves")).is_err());
+        assert!(Exceptions::parse(&LIST.replace("pattern", "patterns")).is_err());
     }
 }

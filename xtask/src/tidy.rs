@@ -58,7 +58,6 @@ const HEADINGS: &[&str] =
 
 /// Algorithms with a manual page each.
 struct Algorithms {
-    /// Where they live.
     folder: &'static str,
     /// Implementations of these are algorithms.
     seams: &'static [&'static str],
@@ -118,7 +117,7 @@ pub fn files(root: &Path) -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// Everything that can be said about one file by itself.
+/// The findings in one file that need no other file.
 fn check_file(path: &str, text: &str) -> Vec<String> {
     let mut findings = Vec::new();
     let (folder, file_name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -192,7 +191,7 @@ fn check_lengths(path: &str, text: &str, rust: bool) -> Vec<String> {
     findings
 }
 
-/// How many lines the file at `path` may have under the table `limits`.
+/// The most lines that the file at `path` may have under the table `limits`.
 fn max_file_lines(path: &str, limits: &[(&str, usize)]) -> usize {
     limits.iter().find(|(start, _)| path.starts_with(start)).map_or(MAX_FILE_LINES, |(_, limit)| *limit)
 }
@@ -275,7 +274,7 @@ fn python_functions(text: &str) -> Vec<Function<'_>> {
     functions
 }
 
-/// For each line, whether it begins inside a triple-quoted string.
+/// Returns whether each line begins inside a triple-quoted string.
 pub fn python_string_lines(lines: &[&str]) -> Vec<bool> {
     let mut inside = false;
     let begins_inside = |line: &&str| {

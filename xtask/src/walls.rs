@@ -1,9 +1,8 @@
-//! Which crate may import which, checked over `cargo metadata`; within a crate, that no large circle of files imports
-//! itself.
+//! The imports between crates, checked over `cargo metadata`; within a crate, large circles of files.
 //!
-//! A wall stands where there are two consumers, a heavy dependency, or a proof of purity: the disciplines run in the
-//! simulator and on real packets, so they may know neither. `no_std` lets the compiler prove that they touch no clock
-//! and no file; this check keeps `no_std` in place and their dependencies few.
+//! There is a wall at two consumers, a heavy dependency, or a proof of purity. The disciplines run in the simulator and
+//! on real packets, so they may depend on neither. `no_std` lets the compiler prove that they use no clock and no file.
+//! This check keeps `no_std` in place and their dependencies few.
 
 use std::path::Path;
 

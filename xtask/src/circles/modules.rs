@@ -1,7 +1,7 @@
 //! The modules of a crate, and which file imports from which.
 //!
-//! An import leads to the file that defines the name, through all re-exports: a `lib.rs` that only lists the crate's
-//! offer joins no files. A module that is imported as a whole counts by the paths that go through it.
+//! An import leads to the file that defines the name, through all re-exports: a root that only lists the crate's
+//! public names joins no files. A module that is imported as a whole counts by the paths that go through it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,7 +24,7 @@ struct Node {
     said: source::Module,
 }
 
-/// That one file imports from another.
+/// An import of one file from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
     pub from: usize,
@@ -33,7 +33,7 @@ pub struct Import {
     pub path: String,
 }
 
-/// Where a path leads.
+/// The target of a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Target {
     Module(usize),

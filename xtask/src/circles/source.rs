@@ -27,7 +27,7 @@ pub struct Module {
 /// One name that a `use` declaration brings in.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Use {
-    /// For a glob, the path before the star.
+    /// The whole path, or the path before the star of a glob.
     pub path: Vec<String>,
     /// The name under which it is known here; none for a glob.
     pub name: Option<String>,
@@ -39,7 +39,7 @@ pub struct Use {
 #[derive(Debug)]
 pub struct Declaration {
     pub name: String,
-    /// From the attribute `path`.
+    /// The file in the attribute `path`.
     pub path: Option<String>,
     pub inline: Option<Module>,
 }

@@ -43,6 +43,11 @@ impl Passage {
 
 /// The passages of the file at `path`, in the order of the file. Unknown formats have none.
 pub fn of_file(path: &str, text: &str) -> Vec<Passage> {
+    sources(path, text).iter().flat_map(passages).collect()
+}
+
+/// The comments, strings and pages of the file at `path`.
+pub fn sources(path: &str, text: &str) -> Vec<Source> {
     if GENERATED.iter().any(|line| text.starts_with(line)) {
         return Vec::new();
     }
@@ -50,7 +55,7 @@ pub fn of_file(path: &str, text: &str) -> Vec<Passage> {
     let extension = file_name.rsplit_once('.').map_or("", |(_, extension)| extension);
     let test =
         ["tests/", "fuzz/"].iter().any(|folder| path.starts_with(folder) || path.contains(&format!("/{folder}")));
-    let sources = match (extension, file_name) {
+    match (extension, file_name) {
         ("md", _) => vec![numbered(Kind::Page, text)],
         ("ipynb", _) => notebook(text),
         ("rs", _) => rust::sources(text, test),
@@ -58,8 +63,7 @@ pub fn of_file(path: &str, text: &str) -> Vec<Passage> {
         ("toml", _) => hash_comments::sources(text, Language::Toml, test),
         ("yml" | "yaml" | "sh", _) | (_, "Makefile") => hash_comments::sources(text, Language::Other, test),
         _ => Vec::new(),
-    };
-    sources.iter().flat_map(passages).collect()
+    }
 }
 
 fn numbered(kind: Kind, text: &str) -> Source {

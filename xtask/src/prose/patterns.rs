@@ -106,7 +106,7 @@ pub struct Matcher {
 pub struct Match {
     pub name: &'static str,
     pub remedy: &'static str,
-    /// Where in the passage.
+    /// The offset in the passage.
     pub at: usize,
 }
 
@@ -131,7 +131,7 @@ impl Matcher {
     }
 }
 
-/// How many words a sentence has. Symbols do not count, nor do the names of an enumeration such as "`a`, `b`".
+/// The number of words in a sentence. Symbols do not count, nor do the names of an enumeration such as "`a`, `b`".
 pub fn words(sentence: &str) -> usize {
     let enumerated = format!("{},", super::source::CODE);
     let is_word =
@@ -178,7 +178,7 @@ mod tests {
     use super::super::source::{CODE, Kind};
     use super::*;
 
-    /// For each pattern, sentences that it must find and sentences that it must leave alone.
+    /// Sentences that each pattern must find, and sentences that it must leave alone.
     const EXAMPLES: &[(&str, &[&str], &[&str])] = &[
         (
             "headless what",

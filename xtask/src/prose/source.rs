@@ -3,7 +3,7 @@
 /// Replaces inline code, formulas and placeholders of messages: a name that may be the subject of a sentence.
 pub const CODE: char = '\u{FFFC}';
 
-/// Where a passage was found. The list of unfinished files is kept per kind.
+/// The place where a passage was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Markdown, also in notebooks.
@@ -21,9 +21,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: &[Kind] = &[Kind::Page, Kind::Doc, Kind::Message, Kind::Docstring, Kind::Experiment, Kind::Comment];
-
-    /// The name in a finding and in the list of unfinished files.
+    /// The name in a finding.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Page => "pages",
