@@ -137,9 +137,9 @@ test-python: build ## The tests of the package, the command line and the guide
 	$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal
 
 .PHONY: lint
-lint: fmt walls tidy prose bare deny clippy ruff mypy generated docs ## Formatting, walls, tidy, prose, lints, types, licences, generated files, pages
+lint: fmt walls tidy prose bare deny clippy links ruff mypy generated docs ## Formatting, walls, tidy, prose, lints, types, licences, generated files, pages
 
-.PHONY: fmt walls tidy prose clippy ruff mypy generated
+.PHONY: fmt walls tidy prose clippy links ruff mypy generated
 fmt:
 	cargo fmt --all --check
 
@@ -148,6 +148,10 @@ walls tidy prose:
 
 clippy: $(VENV)/.installed
 	PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo clippy --locked --workspace --all-targets --quiet -- --deny warnings
+
+links:
+	RUSTDOCFLAGS="--deny rustdoc::broken_intra_doc_links --allow rustdoc::private_intra_doc_links" \
+		cargo doc --locked --workspace --exclude forebay-py --lib --no-deps --document-private-items --quiet
 
 ruff: $(VENV)/.installed
 	$(BIN)/ruff format --check --quiet

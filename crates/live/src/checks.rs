@@ -1,7 +1,6 @@
 //! Conditions that must hold before any change.
 //!
-//! Every check only reads. The one thing that is taken is the [claim](claim) on both interfaces, which ends with the
-//! process.
+//! Every check only reads, except for the [`claim`] on both interfaces, which ends with the process.
 
 mod claim;
 mod error;

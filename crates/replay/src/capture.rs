@@ -46,7 +46,8 @@ pub struct CapturedFrame {
     pub link_type: u16,
     /// Where in its bytes the IP header begins, if there is one.
     pub ip_at: Option<u16>,
-    /// Whether the capture kept too little of it to tell its flow from others ([`Headers::incomplete`]).
+    /// Whether the capture kept too little of it to tell its flow from others
+    /// ([`incomplete`](crate::dissect::Headers::incomplete)).
     pub cut: bool,
     /// Whether no IP header is visible although there may be one.
     pub opaque: bool,

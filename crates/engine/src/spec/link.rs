@@ -6,7 +6,7 @@ use crate::observe::trace::TraceSpec;
 use crate::packet::{FlowId, Packet};
 use crate::spec::{Distribution, NodeIndex};
 
-/// Index of a link, in the order of [`NetworkBuilder::add_link`].
+/// Index of a link, in the order of [`NetworkBuilder::add_link`](crate::NetworkBuilder::add_link).
 pub type LinkId = u32;
 
 /// From when on a link, or a node behind an adapter, has which rate.
