@@ -1417,7 +1417,7 @@ class ProbabilitySampling(BaseModel):
 
 class SamplingInterval(BaseModel):
     """
-    How many bytes join the queue from one sample to the next.
+    The bytes that join the queue from one sample to the next.
     """
 
     model_config = ConfigDict(
