@@ -3,7 +3,7 @@
 use forebay_qdisc::Ecn;
 
 use super::*;
-use crate::packet::{PacketFields, flags};
+use crate::packet::PacketFields;
 
 const PROPAGATION_US: u64 = 300;
 
@@ -16,8 +16,8 @@ fn at(microseconds: u64) -> Time {
     Time::ZERO + Span::from_microseconds(microseconds)
 }
 
-fn packet(sent_us: u64, len_bytes: u16, flags: u8) -> Packet {
-    let time = at(sent_us);
+fn packet(sent_us: u64, len_bytes: u16) -> Packet {
+    let (time, flags) = (at(sent_us), 0);
     Packet::new(PacketFields { time, stamp: 0, number: 0, flow: 1, len_bytes, flags, class: 0, ecn: Ecn::NotCapable })
 }
 
@@ -29,7 +29,7 @@ fn measured(from_us: u64, to_us: u64) -> MeasuredInterval {
 fn ends(link: &mut Link, sent: &[(u64, u16)], interval: &MeasuredInterval) -> Vec<u64> {
     let tables = SideTables::default();
     let arrives = |&(sent_us, len_bytes): &(u64, u16)| {
-        let passed = link.pass(packet(sent_us, len_bytes, 0), interval, &tables).expect("a link without loss");
+        let passed = link.pass(&packet(sent_us, len_bytes), interval, &tables);
         assert_eq!(passed.input(), 3);
         passed.time.picoseconds() / 1_000_000 - PROPAGATION_US
     };
@@ -62,15 +62,15 @@ fn counters_and_utilization_are_those_of_the_measured_interval() {
 }
 
 #[test]
-fn loss_spares_acknowledgements_and_takes_no_time() {
-    let (interval, tables) = (measured(0, 10_000), SideTables::default());
+fn each_transmission_has_the_rate_of_its_time() {
     let mut link = link();
-    link.set_loss(1.0, crate::rng::stream(1, "link"));
-    assert!(link.pass(packet(0, 1000, 0), &interval, &tables).is_none());
-    let ack = link.pass(packet(0, 40, flags::ACK), &interval, &tables).expect("no loss of an ACK");
-    assert_eq!(ack.time, at(40 + PROPAGATION_US));
-    let report = link.finish(&interval);
-    assert_eq!((report.hops, report.lost.directions.into_values().collect::<Vec<_>>()), (1, vec![(1, 1)]));
+    let step = |from_us, megabits| ServiceStep { from: at(from_us), rate: Rate::new(megabits * 1_000_000) };
+    link.set_service(vec![step(1500, 4), step(3000, 0), step(5000, 8)]);
+    // Half of the second one is twice as slow; the third one has 250 B left when the link stops.
+    let sent = [(0, 1000), (0, 1000), (0, 500), (4000, 40), (4000, 40)];
+    assert_eq!(ends(&mut link, &sent, &measured(0, 10_000)), [1000, 2500, 5250, 5290, 5330]);
+    let report = link.finish(&measured(0, 10_000));
+    assert_eq!((report.hops, report.packets, report.bytes), (5, 5, 2580));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_sample_is_the_share_of_its_interval_in_which_the_link_was_busy() {
     let mut link = link();
     link.sample_utilization(Some(Checkpoints::new(None, Some(Span::from_milliseconds(1)))));
     for (sent_us, len_bytes) in [(0, 500), (2200, 1000)] {
-        link.pass(packet(sent_us, len_bytes, 0), &interval, &tables);
+        link.pass(&packet(sent_us, len_bytes), &interval, &tables);
     }
     let series = link.finish(&interval).series.expect("a series");
     let tenths: Vec<f64> = series.iter().map(|share| (share * 10.0).round()).collect();

@@ -50,7 +50,7 @@ fn a_datagram_finds_room_once_the_transmission_of_another_has_begun() {
         let datagram = packet(sent_us);
         let admitted = path.admit(&datagram, &uplink, &MEASURED);
         if admitted {
-            uplink.pass(datagram, &MEASURED, &tables);
+            uplink.pass(&datagram, &MEASURED, &tables);
         }
         admitted
     };
