@@ -28,6 +28,7 @@ const UNITS: &str = "forebay-units";
 const QDISC: &str = "forebay-qdisc";
 const TCP: &str = "forebay-tcp";
 const SWITCHING: &str = "forebay-switching";
+const RECORDS: &str = "forebay-records";
 const ENGINE: &str = "forebay-engine";
 const DOCUMENT: &str = "forebay-document";
 const SCENARIO: &str = "forebay-scenario";
@@ -41,15 +42,16 @@ const WALLS: &[Wall] = &[
     wall(QDISC, true, &[UNITS]),
     wall(TCP, true, &[UNITS]),
     wall(SWITCHING, true, &[UNITS]),
-    wall(ENGINE, false, &[UNITS, QDISC, TCP, SWITCHING]),
+    wall(RECORDS, false, &[UNITS]),
+    wall(ENGINE, false, &[UNITS, QDISC, TCP, SWITCHING, RECORDS]),
     wall(DOCUMENT, false, &[]),
-    wall(SCENARIO, false, &[UNITS, QDISC, TCP, SWITCHING, ENGINE, DOCUMENT]),
-    wall(REPLAY, false, &[UNITS, QDISC, ENGINE]),
+    wall(SCENARIO, false, &[UNITS, QDISC, TCP, SWITCHING, RECORDS, ENGINE, DOCUMENT]),
+    wall(REPLAY, false, &[UNITS, QDISC, RECORDS]),
     wall(COMPILED, false, &[]),
-    wall("forebay-py", false, &[UNITS, QDISC, TCP, SWITCHING, ENGINE, SCENARIO, REPLAY, COMPILED]),
-    wall("forebay-live", false, &[UNITS, QDISC, REPLAY, DOCUMENT]),
+    wall("forebay-py", false, &[UNITS, QDISC, TCP, SWITCHING, RECORDS, ENGINE, SCENARIO, REPLAY, COMPILED]),
+    wall("forebay-live", false, &[UNITS, QDISC, RECORDS, REPLAY, DOCUMENT]),
     wall(TESTKIT, false, &[UNITS, QDISC, TCP, SWITCHING]),
-    wall("forebay-torture", false, &[UNITS, ENGINE, REPLAY, SCENARIO]),
+    wall("forebay-torture", false, &[UNITS, RECORDS, ENGINE, REPLAY, SCENARIO]),
     wall("xtask", false, &[SCENARIO]),
 ];
 
@@ -160,6 +162,19 @@ mod tests {
     fn an_import_against_the_flow_is_caught() {
         let findings = check_one("forebay-qdisc", &[dependency("forebay-engine", None, false)]);
         assert_eq!(findings, ["forebay-qdisc -> forebay-engine: may only import forebay-units"]);
+    }
+
+    #[test]
+    fn neither_replay_nor_live_links_the_simulator() {
+        for name in [REPLAY, "forebay-live"] {
+            let mut linked = vec![name];
+            while let Some(import) =
+                linked.iter().flat_map(|name| row(name).unwrap().imports).find(|import| !linked.contains(import))
+            {
+                linked.push(import);
+            }
+            assert!(!linked.contains(&ENGINE) && !linked.contains(&TCP), "{linked:?}");
+        }
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub(crate) mod ways;
 use std::collections::BTreeMap;
 
 use forebay_qdisc::{Rate, Span};
+use forebay_records::Texts;
+use forebay_records::random::stream;
 use forebay_switching::PathPolicyConfig;
 
 use crate::assembly::channels::{ChannelFinder, FoundChannels, LinkUse};
@@ -46,10 +48,8 @@ use crate::host::outbox::NodePorts;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::queue_book::{Books, QueueBook};
 use crate::observe::queue_series::QueueSeries;
-use crate::observe::texts::Texts;
 use crate::packet::FlowId;
 use crate::packet::side_tables::SideTables;
-use crate::rng::stream;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
 use crate::spec::{AdapterSpec, CrossbarSpec, EthernetSwitchSpec, LinkId, NodeIndex, NodeSpec, Probes};

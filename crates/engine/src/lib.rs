@@ -17,7 +17,7 @@
 //! | `crossbar.rs` | a switch fabric with its inputs |
 //! | `ethernet/` | switches and adapters of a lossless Ethernet |
 //! | `observe/` | counters, series, traces, results |
-//! | `rng.rs`, `error.rs` | random streams; why a run ends without a result |
+//! | `error.rs` | why a run ends without a result |
 
 mod assembly;
 mod crossbar;
@@ -30,7 +30,6 @@ mod link;
 mod network;
 mod observe;
 mod packet;
-mod rng;
 mod router;
 mod spec;
 
@@ -38,12 +37,8 @@ pub use driver::windows::GENERATED_IN_ROUND;
 pub use error::RunError;
 pub use network::{Network, NetworkBuilder};
 pub use observe::deadlock::Deadlock;
-pub use observe::histogram::DelayHistogram;
 pub use observe::machine::available_memory;
-pub use observe::pcapng;
-pub use observe::results::{Column, EngineStats, RunResult, Series, Table, Warning};
-pub use observe::texts::Texts;
+pub use observe::results::{EngineStats, RunResult};
 pub use observe::trace::TraceSpec;
 pub use packet::{FlowId, Packet};
-pub use rng::stream;
 pub use spec::*;

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use forebay_qdisc::{Span, Time};
+use forebay_records::Texts;
 use forebay_switching::PathPolicyConfig;
 
 use crate::assembly::Description;
@@ -13,7 +14,6 @@ use crate::observe::interval::MeasuredInterval;
 use crate::observe::meter::{Meter, peak_rss_bytes};
 use crate::observe::report::Report;
 use crate::observe::results::RunResult;
-use crate::observe::texts::Texts;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
 use crate::spec::{Application, FlowSpec, LinkId, LinkSpec, NodeIndex, NodeSpec, Probes, Transport};

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 
 use forebay_qdisc::{DropReason, MarkReason, Span, Time};
-use forebay_replay::{FlowIdentity, LinkType, PcapngWriter, RecordWriter, RecordedArrival, TraceFrame, identify};
+use forebay_records::pcapng::{PcapngWriter, TraceFrame};
+use forebay_replay::{FlowIdentity, LinkType, RecordWriter, RecordedArrival, identify};
 
 use crate::books::MARK_REASONS;
 use crate::packet::LivePacket;

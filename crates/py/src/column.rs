@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use forebay_engine as engine;
+use forebay_records as records;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyString};
@@ -11,7 +11,7 @@ use pyo3::types::{PyList, PySlice, PyString};
 /// A column of a table: a sequence of numbers or texts. A part of it, `column[2:5]`, is a list.
 #[pyclass(frozen, sequence, module = "forebay._core")]
 pub(crate) struct Column {
-    pub values: engine::Column,
+    pub values: records::Column,
 }
 
 /// The requests to a column.
@@ -24,7 +24,7 @@ enum Wanted<'py> {
 #[pymethods]
 impl Column {
     fn __len__(&self) -> usize {
-        length(&self.values)
+        self.values.len()
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, wanted: Wanted<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -47,30 +47,21 @@ impl Column {
 
     /// The indices of rows whose text is one of `wanted`, in order, no more than `most`.
     fn places(&self, wanted: Vec<String>, most: usize) -> Vec<usize> {
-        let engine::Column::Text(texts) = &self.values else { return Vec::new() };
+        let records::Column::Text(texts) = &self.values else { return Vec::new() };
         let wanted: BTreeSet<&str> = wanted.iter().map(String::as_str).collect();
         texts.iter().zip(0..).filter(|(text, _)| wanted.contains(text)).map(|(_, place)| place).take(most).collect()
     }
 }
 
-/// The number of values in a column.
-pub(crate) fn length(column: &engine::Column) -> usize {
-    match column {
-        engine::Column::Text(texts) => texts.len(),
-        engine::Column::Float(numbers) => numbers.len(),
-        engine::Column::Count(counts) => counts.len(),
-    }
-}
-
 fn list<'py>(
     py: Python<'py>,
-    column: &engine::Column,
+    column: &records::Column,
     places: impl ExactSizeIterator<Item = usize>,
 ) -> PyResult<Bound<'py, PyList>> {
     match column {
-        engine::Column::Text(texts) => text_list(py, places.map(|place| &texts[place])),
-        engine::Column::Float(numbers) => PyList::new(py, places.map(|place| numbers[place])),
-        engine::Column::Count(counts) => PyList::new(py, places.map(|place| counts[place])),
+        records::Column::Text(texts) => text_list(py, places.map(|place| &texts[place])),
+        records::Column::Float(numbers) => PyList::new(py, places.map(|place| numbers[place])),
+        records::Column::Count(counts) => PyList::new(py, places.map(|place| counts[place])),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use forebay_engine as engine;
+use forebay_records as records;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
-use crate::column::{Column, length};
+use crate::column::Column;
 
 /// The values of a column in whichever form there are.
 pub(crate) enum Cells<'py> {
@@ -68,7 +68,7 @@ pub(crate) fn json_rows(columns: Vec<(String, Cells<'_>)>, start: usize, stop: u
 impl Cells<'_> {
     fn rows(&self) -> usize {
         match self {
-            Self::Column(column) => length(&column.get().values),
+            Self::Column(column) => column.get().values.len(),
             Self::Floats(values) => values.as_array().len(),
             Self::Integers(values) => values.as_array().len(),
             Self::Texts(texts) => texts.len(),
@@ -78,9 +78,9 @@ impl Cells<'_> {
     fn write(&self, out: &mut String, row: usize) {
         match self {
             Self::Column(column) => match &column.get().values {
-                engine::Column::Text(texts) => write_text(out, &texts[row]),
-                engine::Column::Float(numbers) => write_float(out, numbers[row]),
-                engine::Column::Count(counts) => write_integer(out, counts[row].cast_signed()),
+                records::Column::Text(texts) => write_text(out, &texts[row]),
+                records::Column::Float(numbers) => write_float(out, numbers[row]),
+                records::Column::Count(counts) => write_integer(out, counts[row].cast_signed()),
             },
             Self::Floats(values) => write_float(out, values.as_array()[row]),
             Self::Integers(values) => write_integer(out, values.as_array()[row]),

@@ -16,7 +16,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::error::{CaptureError, InternalError, os_error, scenario_error};
 use crate::progress::{Reins, interruptibly};
-use crate::results::{Form, columns, series_entry};
+use crate::results::{Form, columns, series_entry, warning_entries};
 
 /// A queue: its label, the name of its discipline with its parameters, and the files for what is let through and for
 /// what is dropped.
@@ -132,13 +132,6 @@ impl<R: Read> Read for Counting<'_, R> {
 fn entries(py: Python<'_>, result: ReplayResult) -> PyResult<Bound<'_, PyDict>> {
     let series =
         result.series.into_iter().map(|series| series_entry(py, series, Form::Arrays)).collect::<PyResult<Vec<_>>>()?;
-    let warnings = PyList::empty(py);
-    for warning in result.warnings {
-        let entry = PyDict::new(py);
-        entry.set_item("text", warning.text)?;
-        entry.set_item("remedy", warning.remedy)?;
-        warnings.append(entry)?;
-    }
     let entries = PyDict::new(py);
     entries.set_item("rate_bps", result.rate_bps)?;
     entries.set_item("seed", result.seed)?;
@@ -151,7 +144,7 @@ fn entries(py: Python<'_>, result: ReplayResult) -> PyResult<Bound<'_, PyDict>> 
     entries.set_item("packets_missed", result.packets_missed)?;
     entries.set_item("packets_cut", result.packets_cut)?;
     entries.set_item("packets_opaque", result.packets_opaque)?;
-    entries.set_item("warnings", warnings)?;
+    entries.set_item("warnings", warning_entries(py, result.warnings)?)?;
     entries.set_item("flows", columns(py, result.flows, Form::Arrays)?)?;
     entries.set_item("queues", columns(py, result.queues, Form::Arrays)?)?;
     entries.set_item("delays", columns(py, result.delays, Form::Arrays)?)?;

@@ -1,6 +1,7 @@
 //! Results as columns, handed over without copying.
 
-use forebay_engine::{Column, Deadlock, EngineStats, RunResult, Series, Table, Warning};
+use forebay_engine::{Deadlock, EngineStats, RunResult};
+use forebay_records::{Column, Series, Table, Warning};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -114,7 +115,7 @@ fn deadlock_entries(py: Python<'_>, deadlock: Deadlock) -> PyResult<Py<PyDict>> 
     Ok(entries.unbind())
 }
 
-fn warning_entries(py: Python<'_>, warnings: Vec<Warning>) -> PyResult<Py<PyList>> {
+pub(crate) fn warning_entries(py: Python<'_>, warnings: Vec<Warning>) -> PyResult<Py<PyList>> {
     let list = PyList::empty(py);
     for Warning { text, remedy } in warnings {
         let entry = PyDict::new(py);

@@ -1,20 +1,10 @@
-//! The Parquet file of a finished run: one row, with a list of rows for each table.
-//!
-//! A sweep writes one after each run, when the simulation has filled the caches. A data frame's writer is made for
-//! large tables and wakes a pool of threads; this one takes a fraction of its time.
+//! The Parquet file of a finished run, from NumPy's arrays.
 
-use std::sync::Arc;
-
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
-use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
-use parquet::column::writer::ColumnWriter;
-use parquet::data_type::ByteArray;
-use parquet::errors::ParquetError;
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::{Type, TypePtr};
+use forebay_records::Texts;
+use forebay_records::run_file::{self as file, NestedTable};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
 
 use crate::error::InternalError;
 
@@ -29,12 +19,13 @@ pub(crate) enum Fact {
 pub(crate) enum Values<'py> {
     Floats(PyReadonlyArray1<'py, f64>),
     Integers(PyReadonlyArray1<'py, i64>),
-    Texts(Vec<String>),
-    /// Each value is a list of its own, such as the samples of a time series.
+    Texts(Texts),
+    /// Each value is a list, such as the samples of a time series.
     Samples(Vec<PyReadonlyArray1<'py, f64>>),
 }
 
-// Not derived: that words an error for each kind that a value is not of, which takes longer than writing the column.
+// Not derived: a derived one words an error for each kind that a value is not of, which takes longer than writing the
+// column.
 impl<'a, 'py> FromPyObject<'a, 'py> for Values<'py> {
     type Error = PyErr;
 
@@ -46,7 +37,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Values<'py> {
         } else if object.get_item(0).is_ok_and(|first| first.is_instance_of::<PyArray1<f64>>()) {
             object.extract().map(Self::Samples)
         } else {
-            object.extract().map(Self::Texts)
+            let mut texts = Texts::new();
+            for text in object.try_iter()? {
+                texts.push(text?.cast::<PyString>()?.to_str()?);
+            }
+            Ok(Self::Texts(texts))
         }
     }
 }
@@ -62,189 +57,35 @@ pub(crate) fn run_file<'py>(
     facts: Vec<(String, Fact)>,
     tables: Vec<Table<'py>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    for (name, columns) in &tables {
-        if columns.iter().any(|(_, values)| values.rows() != columns[0].1.rows()) {
-            return Err(InternalError::new_err(format!("columns of {name} differ in length")));
-        }
-    }
-    let bytes = file_of(&facts, &tables).map_err(|error| InternalError::new_err(error.to_string()))?;
+    let facts: Vec<_> = facts.iter().map(|(name, fact)| (&**name, fact.borrowed())).collect();
+    let tables = tables.iter().map(borrowed).collect::<PyResult<Vec<_>>>()?;
+    let bytes = file::write(&facts, &tables).map_err(|error| InternalError::new_err(error.to_string()))?;
     Ok(PyBytes::new(py, &bytes))
 }
 
-fn file_of(facts: &[(String, Fact)], tables: &[Table<'_>]) -> Result<Vec<u8>, ParquetError> {
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::LZ4_RAW)
-        // Long lists of samples then take a quarter of the time: their levels stay outside the compressed part, and no
-        // column is cut into batches.
-        .set_writer_version(WriterVersion::PARQUET_2_0)
-        .set_write_batch_size(usize::MAX)
-        .set_encoding(Encoding::PLAIN)
-        .set_dictionary_enabled(false)
-        .set_statistics_enabled(EnabledStatistics::None)
-        .set_offset_index_disabled(true)
-        .build();
-    let mut file = SerializedFileWriter::new(Vec::new(), schema(facts, tables)?, Arc::new(properties))?;
-    let mut group = file.next_row_group()?;
-    let mut next = |write: &dyn Fn(&mut ColumnWriter<'_>) -> Result<usize, ParquetError>| {
-        let mut column = group.next_column()?.expect("the schema has a leaf for each fact and column");
-        write(column.untyped())?;
-        column.close()
-    };
-    for (_, fact) in facts {
-        next(&|column| fact.write(column))?;
-    }
-    for (_, values) in tables.iter().flat_map(|(_, columns)| columns) {
-        next(&|column| values.write(column))?;
-    }
-    group.close()?;
-    file.into_inner()
-}
-
-fn schema(facts: &[(String, Fact)], tables: &[Table<'_>]) -> Result<TypePtr, ParquetError> {
-    let mut fields = Vec::with_capacity(facts.len() + tables.len());
-    for (name, fact) in facts {
-        fields.push(fact.schema(name)?);
-    }
-    for (name, columns) in tables {
-        let columns = columns.iter().map(|(name, values)| values.schema(name)).collect::<Result<_, _>>()?;
-        let row = Type::group_type_builder("element").with_repetition(Repetition::REQUIRED).with_fields(columns);
-        fields.push(list(name, row.build()?)?);
-    }
-    Ok(Arc::new(Type::group_type_builder("run").with_fields(fields).build()?))
-}
-
-/// The three levels in which the format wraps a list.
-fn list(name: &str, element: Type) -> Result<TypePtr, ParquetError> {
-    let repeated = Type::group_type_builder("list").with_repetition(Repetition::REPEATED);
-    let repeated = repeated.with_fields(vec![Arc::new(element)]).build()?;
-    let list = Type::group_type_builder(name).with_repetition(Repetition::REQUIRED);
-    let list = list.with_logical_type(Some(LogicalType::List)).with_fields(vec![Arc::new(repeated)]);
-    Ok(Arc::new(list.build()?))
-}
-
-fn leaf(name: &str, kind: Physical, repetition: Repetition) -> Result<Type, ParquetError> {
-    let logical = match kind {
-        Physical::BYTE_ARRAY => Some(LogicalType::String),
-        _ => None,
-    };
-    Type::primitive_type_builder(name, kind).with_repetition(repetition).with_logical_type(logical).build()
+fn borrowed<'a>((name, columns): &'a Table<'_>) -> PyResult<NestedTable<'a>> {
+    let columns = columns.iter().map(|(name, values)| Ok((&**name, values.borrowed()?))).collect::<PyResult<_>>()?;
+    Ok(NestedTable { name, columns })
 }
 
 impl Fact {
-    fn schema(&self, name: &str) -> Result<TypePtr, ParquetError> {
-        Ok(Arc::new(match self {
-            Self::Count(_) => Type::primitive_type_builder(name, Physical::INT64)
-                .with_repetition(Repetition::REQUIRED)
-                .with_logical_type(Some(LogicalType::integer(64, false)))
-                .build()?,
-            Self::Text(_) => leaf(name, Physical::BYTE_ARRAY, Repetition::OPTIONAL)?,
-        }))
-    }
-
-    fn write(&self, column: &mut ColumnWriter<'_>) -> Result<usize, ParquetError> {
-        match (self, column) {
-            // The bits of an unsigned number, as the format has them.
-            (Self::Count(count), ColumnWriter::Int64ColumnWriter(column)) => {
-                column.write_batch(&[count.cast_signed()], None, None)
-            }
-            (Self::Text(text), ColumnWriter::ByteArrayColumnWriter(column)) => {
-                let values: Vec<ByteArray> = text.iter().map(|text| ByteArray::from(text.as_str())).collect();
-                column.write_batch(&values, Some(&[i16::from(text.is_some())]), None)
-            }
-            _ => unreachable!("the schema is made of these facts"),
+    fn borrowed(&self) -> file::Fact<'_> {
+        match self {
+            Self::Count(count) => file::Fact::Count(*count),
+            Self::Text(text) => file::Fact::Text(text.as_deref()),
         }
     }
 }
 
 impl Values<'_> {
-    fn rows(&self) -> usize {
-        match self {
-            Self::Floats(values) => values.len(),
-            Self::Integers(values) => values.len(),
-            Self::Texts(values) => values.len(),
-            Self::Samples(values) => values.len(),
-        }
-    }
-
-    fn schema(&self, name: &str) -> Result<TypePtr, ParquetError> {
-        let required = |name, kind| leaf(name, kind, Repetition::REQUIRED);
-        match self {
-            Self::Floats(_) => required(name, Physical::DOUBLE).map(Arc::new),
-            Self::Integers(_) => required(name, Physical::INT64).map(Arc::new),
-            Self::Texts(_) => required(name, Physical::BYTE_ARRAY).map(Arc::new),
-            Self::Samples(_) => list(name, required("element", Physical::DOUBLE)?),
-        }
-    }
-
-    fn write(&self, column: &mut ColumnWriter<'_>) -> Result<usize, ParquetError> {
-        let levels = match self {
-            Self::Samples(rows) => Levels::of_samples(rows.iter().map(|row| row.len())),
-            _ => Levels::of_rows(self.rows()),
-        };
-        let (definition, repetition) = (Some(&levels.definition[..]), Some(&levels.repetition[..]));
-        match (self, column) {
-            (Self::Floats(values), ColumnWriter::DoubleColumnWriter(column)) => {
-                column.write_batch(values.as_slice().map_err(not_contiguous)?, definition, repetition)
+    fn borrowed(&self) -> PyResult<file::Values<'_>> {
+        Ok(match self {
+            Self::Floats(values) => file::Values::Floats(values.as_slice()?),
+            Self::Integers(values) => file::Values::Integers(values.as_slice()?),
+            Self::Texts(texts) => file::Values::Texts(texts),
+            Self::Samples(rows) => {
+                file::Values::Samples(rows.iter().map(|row| row.as_slice()).collect::<Result<_, _>>()?)
             }
-            (Self::Integers(values), ColumnWriter::Int64ColumnWriter(column)) => {
-                column.write_batch(values.as_slice().map_err(not_contiguous)?, definition, repetition)
-            }
-            (Self::Texts(values), ColumnWriter::ByteArrayColumnWriter(column)) => {
-                let values: Vec<ByteArray> = values.iter().map(|text| ByteArray::from(text.as_str())).collect();
-                column.write_batch(&values, definition, repetition)
-            }
-            (Self::Samples(rows), ColumnWriter::DoubleColumnWriter(column)) => {
-                let mut values = Vec::with_capacity(levels.definition.len());
-                for row in rows {
-                    values.extend_from_slice(row.as_slice().map_err(not_contiguous)?);
-                }
-                column.write_batch(&values, definition, repetition)
-            }
-            _ => unreachable!("the schema is made of these values"),
-        }
-    }
-}
-
-fn not_contiguous(error: numpy::AsSliceError) -> ParquetError {
-    ParquetError::General(error.to_string())
-}
-
-/// The beginnings of lists and the empty lists, in the format's terms (Dremel's levels).
-struct Levels {
-    definition: Vec<i16>,
-    repetition: Vec<i16>,
-}
-
-impl Levels {
-    /// The levels of one list with that many values.
-    fn of_rows(rows: usize) -> Self {
-        let mut levels = Self { definition: vec![1; rows], repetition: vec![1; rows] };
-        levels.begin(rows == 0);
-        levels
-    }
-
-    /// The levels of one list of lists with those lengths.
-    fn of_samples(lengths: impl Iterator<Item = usize>) -> Self {
-        let mut levels = Self { definition: Vec::new(), repetition: Vec::new() };
-        for length in lengths {
-            // The first entry of a list continues the list around it; an empty list has an entry of its own.
-            levels.repetition.push(1);
-            levels.definition.push(if length == 0 { 1 } else { 2 });
-            levels.repetition.resize(levels.repetition.len() + length.saturating_sub(1), 2);
-            levels.definition.resize(levels.repetition.len(), 2);
-        }
-        let empty = levels.repetition.is_empty();
-        levels.begin(empty);
-        levels
-    }
-
-    /// The first entry begins the row; an empty list has an entry without a value.
-    fn begin(&mut self, empty: bool) {
-        if empty {
-            self.definition.push(0);
-            self.repetition.push(0);
-        } else {
-            self.repetition[0] = 0;
-        }
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! The fate of the packets of a replay at one queue, flow by flow.
 
-use forebay_engine::{Column, DelayHistogram, Table, Texts};
 use forebay_qdisc::{Backlog, Discipline, DropReason, FlowKey, MarkReason, Rate, Sink, Time, Watcher};
+use forebay_records::{Column, DelayHistogram, Table, Texts};
 
 use crate::arrivals::CapturedPacket;
 use crate::dissect::FlowIdentity;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-use forebay_engine::pcapng::{PcapngWriter, TraceFrame};
 use forebay_qdisc::{DropReason, Ecn, Time};
+use forebay_records::pcapng::{PcapngWriter, TraceFrame};
 
 use crate::arrivals::CapturedPacket;
 use crate::capture::CapturedFrame;

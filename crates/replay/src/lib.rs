@@ -34,7 +34,6 @@ mod record;
 #[cfg(test)]
 mod replay_tests;
 mod series;
-mod table;
 #[cfg(test)]
 mod test_captures;
 #[cfg(test)]
@@ -46,17 +45,16 @@ mod warnings;
 use std::io::{Read, Write};
 use std::net::IpAddr;
 
-use forebay_engine::{Series, Table, stream};
 use forebay_qdisc::{Discipline, Line, Rate, Rng as _, Span, Time, Watcher as _};
+use forebay_records::random::stream;
+use forebay_records::{Series, Table, Warning};
 use rand_pcg::Pcg64Mcg;
 
 pub use arrivals::{Arrivals, CapturedPacket, ORDER_WINDOW_PACKETS};
 pub use capture::{CaptureReader, CapturedFrame};
 pub use dissect::{FlowIdentity, Headers, LinkType, dissect, identify, mark_ce};
 pub use error::{CaptureError, ReplayError};
-pub use forebay_engine::pcapng::{PcapngWriter, TraceFrame};
 pub use record::{RECORD_MAGIC, RecordWriter, RecordedArrival};
-pub use warnings::Warning;
 
 use books::Books;
 use frames::{CaptureOutput, FrameStore, Outputs, SharedFrames};
@@ -244,9 +242,9 @@ fn results(
         packets_cut: arrivals.cut().iter().sum(),
         packets_opaque: arrivals.opaque().iter().sum(),
         warnings: warnings::warnings(arrivals),
-        flows: table::stacked(flow_tables),
-        queues: table::stacked(queue_tables),
-        delays: table::stacked(delay_tables),
+        flows: Table::stacked(flow_tables),
+        queues: Table::stacked(queue_tables),
+        delays: Table::stacked(delay_tables),
         series,
     })
 }

@@ -4,8 +4,8 @@
 //! [`MOST_ROWS`] of them, twos and then fives are merged, so the interval stays a round number. There are a few hundred
 //! rows whether the capture lasts a millisecond or a day.
 
-use forebay_engine::Series;
 use forebay_qdisc::{Backlog, Rate, Span, Time};
+use forebay_records::Series;
 
 /// This many intervals are kept at most where nothing was asked for. Can be divided by the factors that follow.
 const MOST_ROWS: usize = 2_000;

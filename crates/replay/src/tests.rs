@@ -45,16 +45,15 @@ fn reads_pcapng_with_any_resolution_and_offset() {
 }
 
 #[test]
-fn reads_gzip_and_what_the_engine_writes() {
-    use forebay_engine::pcapng::{PcapngWriter, TracePacket, TraceTransport};
+fn reads_gzip_and_traces_of_simulated_packets() {
+    use forebay_records::pcapng::{PcapngWriter, TracePacket, TraceTransport};
     let mut writer = PcapngWriter::new(Vec::new(), &["a", "b"], 64).unwrap();
     let packet = TracePacket {
         source_host: 0,
         destination_host: 1,
         source_port: 7,
         destination_port: 8,
-        ecn: Ecn::Capable0,
-        class: 46,
+        traffic_class: 46 << 2 | Ecn::Capable0.codepoint(),
         len_bytes: 1_000,
         transport: TraceTransport::Udp,
     };

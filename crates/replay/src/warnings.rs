@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use forebay_records::Warning;
+
 use crate::arrivals::Arrivals;
 use crate::dissect::FlowIdentity;
 use crate::error::CaptureError;
@@ -12,21 +14,6 @@ pub(crate) const LONGEST_FRAME_BYTES: u32 = 1_526;
 const LONGEST_JUMBO_BYTES: u32 = 9_216;
 /// So many kinds of opaque packets are named.
 const MOST_KINDS: usize = 3;
-
-/// A simplification, or packets that were left out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
-    /// The effect, with the number of packets.
-    pub text: String,
-    /// The remedy for the user.
-    pub remedy: String,
-}
-
-impl Warning {
-    fn new(text: String, remedy: &str) -> Self {
-        Self { text, remedy: remedy.to_owned() }
-    }
-}
 
 /// The warnings of a replay that has read all arrivals.
 pub(crate) fn warnings(arrivals: &Arrivals<'_>) -> Vec<Warning> {
@@ -42,20 +29,24 @@ pub(crate) fn warnings(arrivals: &Arrivals<'_>) -> Vec<Warning> {
     all
 }
 
+fn warning(text: String, remedy: &str) -> Warning {
+    Warning { text, remedy: remedy.to_owned() }
+}
+
 fn ended_early(error: &CaptureError, packets: u64) -> Warning {
     let unit = if matches!(error, CaptureError::RecordTruncated { .. }) { "arrival" } else { "packet" };
     let text = format!("the file ends within the {unit} after {unit} {packets}: only the complete ones were replayed");
-    Warning::new(text, "copy the file again if it was complete at its source")
+    warning(text, "copy the file again if it was complete at its source")
 }
 
 fn missed(packets: u64) -> Option<Warning> {
     let text = format!("{} missing from the record: its writer could not keep up", are(packets));
-    (packets > 0).then(|| Warning::new(text, "record again while the machine has less other work"))
+    (packets > 0).then(|| warning(text, "record again while the machine has less other work"))
 }
 
 fn empty(frames: u64) -> Option<Warning> {
     let frames = if frames == 1 { "1 frame of zero bytes was".into() } else { zero_bytes(frames) };
-    (!frames.is_empty()).then(|| Warning::new(format!("{frames} skipped"), "check the tool that wrote the capture"))
+    (!frames.is_empty()).then(|| warning(format!("{frames} skipped"), "check the tool that wrote the capture"))
 }
 
 fn zero_bytes(frames: u64) -> String {
@@ -74,7 +65,7 @@ fn pauses(arrivals: &Arrivals<'_>) -> Option<Warning> {
         "packet {} comes {days:.1} days after the packet before it: the replay shortens this pause{others} to 1 day",
         pauses.first_packet
     );
-    Some(Warning::new(text, "if a packet has a wrong time, remove it: `editcap IN OUT NUMBER`"))
+    Some(warning(text, "if a packet has a wrong time, remove it: `editcap IN OUT NUMBER`"))
 }
 
 fn opaque(arrivals: &Arrivals<'_>) -> Option<Warning> {
@@ -102,12 +93,12 @@ fn opaque(arrivals: &Arrivals<'_>) -> Option<Warning> {
         let (opaque, all) = (thousands(opaque), thousands(all));
         format!("{opaque} of {all} packets show no IP header ({named}): each of these kinds counts as one flow")
     };
-    Some(Warning::new(text, "capture where the packets are not encrypted and not encapsulated"))
+    Some(warning(text, "capture where the packets are not encrypted and not encapsulated"))
 }
 
 fn unaddressed(packets: u64) -> Option<Warning> {
     let text = format!("{} left out because no destination address is visible", are(packets));
-    (packets > 0).then(|| Warning::new(text, "replay them too: leave out `--to`"))
+    (packets > 0).then(|| warning(text, "replay them too: leave out `--to`"))
 }
 
 fn cut(packets: u64) -> Option<Warning> {
@@ -115,7 +106,7 @@ fn cut(packets: u64) -> Option<Warning> {
     let text = format!(
         "{were} captured without the headers that identify their flow: flows between the same addresses count as one"
     );
-    (packets > 0).then(|| Warning::new(text, "capture with a longer snaplen: `tcpdump -s 128`"))
+    (packets > 0).then(|| warning(text, "capture with a longer snaplen: `tcpdump -s 128`"))
 }
 
 fn long(arrivals: &Arrivals<'_>) -> Option<Warning> {
@@ -131,7 +122,7 @@ fn long(arrivals: &Arrivals<'_>) -> Option<Warning> {
     };
     let longest = thousands(long.longest_bytes.into());
     let text = format!("{are} longer than an Ethernet frame, up to {longest} B: {cause}");
-    Some(Warning::new(text, "capture with offloads off: `ethtool -K DEVICE tso off gso off gro off lro off`"))
+    Some(warning(text, "capture with offloads off: `ethtool -K DEVICE tso off gso off gro off lro off`"))
 }
 
 fn are(packets: u64) -> String {

@@ -8,9 +8,10 @@ use std::path::Path;
 
 use forebay_engine::{
     Application, CellArrivals, CrossbarSpec, Distribution, FlowSpec, Impairments, Inputs, LinkSpec, Network,
-    NetworkBuilder, NodeSpec, Probes, RateStep, RunError, ServiceStep, TraceSpec, Transport, UdpPattern, stream,
+    NetworkBuilder, NodeSpec, Probes, RateStep, RunError, ServiceStep, TraceSpec, Transport, UdpPattern,
 };
 use forebay_qdisc::{Queue, Rate, Rng, Time};
+use forebay_records::random::stream;
 use forebay_switching::{InputFifos, SharedMemory, VirtualOutputQueues};
 use forebay_units::QueueSize;
 

@@ -5,11 +5,11 @@
 //! part of the figure, and the same for every discipline.
 
 use cpu_time::ThreadTime;
-use forebay_engine::stream;
 use forebay_qdisc::{
     Discipline, DropReason, Ecn, FlowKey, Line, MarkReason, Packet, ParameterError, Queue, Rate, Rng, Sink, Span, Time,
     Watcher, uniform,
 };
+use forebay_records::random::stream;
 
 use crate::guests::Guests;
 use crate::load::Scenario;

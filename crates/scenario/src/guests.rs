@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use forebay_engine::stream;
 use forebay_qdisc::{DropTail, DropTailConfig, Guest, Rate};
+use forebay_records::random::stream;
 use rand_pcg::Pcg64Mcg;
 
 use crate::schema::{GraphLink, LinkSpec, PythonQueue, QueueSpec, ScenarioSpec, Topology};

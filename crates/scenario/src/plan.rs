@@ -12,9 +12,10 @@ mod switch;
 
 use std::collections::BTreeMap;
 
+use forebay_engine::Distribution;
 use forebay_engine::forwarding::{Edge, Forwarding};
-use forebay_engine::{Distribution, stream};
 use forebay_qdisc::{Rate, Span};
+use forebay_records::random::stream;
 
 use crate::schema::{Fabric, FlowGroup, LinkSpec, ScenarioSpec, SharedMemorySwitch, Topology};
 

@@ -4,7 +4,7 @@ mod sizes;
 
 use std::collections::BTreeSet;
 
-use forebay_engine::Warning;
+use forebay_records::Warning;
 use forebay_switching::PathPolicyConfig;
 
 use crate::plan::Plan;

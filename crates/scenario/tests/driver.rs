@@ -10,8 +10,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use forebay_engine::{RunError, RunResult, Table};
+use forebay_engine::{RunError, RunResult};
 use forebay_qdisc::{Admission, Arrival, Guest, Offer, Ticket, Verdict};
+use forebay_records::Table;
 use forebay_scenario::schema::PythonQueue;
 use forebay_scenario::{Guests, Scenario, Site, names, run, run_divided, run_in_order};
 use proptest::prelude::*;

@@ -4,7 +4,8 @@
 
 mod support;
 
-use forebay_engine::{Column, RunResult, Table};
+use forebay_engine::RunResult;
+use forebay_records::{Column, Table};
 use forebay_scenario::{Scenario, choices, run};
 use support::{LOSSLESS, TWO_SWITCHES, classed, flows};
 

@@ -211,7 +211,7 @@ fn a_node_of_a_graph_is_a_switch() {
         "{:?}",
         result.flows.floats("finished_s")
     );
-    let find = |table: &forebay_engine::Table, column: &str, name: &str| {
+    let find = |table: &forebay_records::Table, column: &str, name: &str| {
         let row = table.texts("name").iter().position(|row| row == name);
         table.counts(column)[row.unwrap_or_else(|| panic!("no `{name}`"))]
     };

@@ -1,6 +1,6 @@
 //! Random numbers: those of a case follow from the campaign's seed and the case's number.
 
-use forebay_engine::stream;
+use forebay_records::random::stream;
 use rand_core::Rng;
 
 /// The dice of one case.

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
-use forebay_engine::{Column, RunError, RunResult, Table};
+use forebay_engine::{RunError, RunResult};
+use forebay_records::{Column, Table};
 use forebay_scenario::{Scenario, ScenarioError, run_divided};
 use forebay_units::Span;
 

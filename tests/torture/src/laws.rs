@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use forebay_engine::{RunResult, Table};
+use forebay_engine::RunResult;
+use forebay_records::Table;
 use forebay_scenario::lan::Lan;
 use forebay_scenario::schema::{
     Direction, FlowGroup, LinkSpec, Pause, ScenarioSpec, SizeDistribution, Topology, Transport, UdpPattern,

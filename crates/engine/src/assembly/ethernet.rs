@@ -1,6 +1,7 @@
 //! Makes the nodes of Ethernet switches and adapters.
 
 use forebay_qdisc::Rate;
+use forebay_records::random::stream;
 use forebay_switching::SharedMemory;
 use forebay_switching::congestion::CongestionPointId;
 
@@ -25,7 +26,6 @@ use crate::link::service::ServiceRate;
 use crate::observe::interval::Checkpoints;
 use crate::observe::queue_book::{Books, QueueBook};
 use crate::observe::queue_series::QueueSeries;
-use crate::rng::stream;
 use crate::spec::{AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl, LinkId, NodeIndex, Transport};
 
 /// The view that all nodes of the Ethernets of a network share.

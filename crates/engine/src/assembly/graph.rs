@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use forebay_records::Texts;
+use forebay_records::random::salt;
 use forebay_switching::{PathPolicy, PathPolicyConfig};
 
 use crate::error::RunError;
 use crate::forwarding::{Adjacency, Edge, Forwarding};
-use crate::observe::texts::Texts;
 use crate::packet::Packet;
-use crate::rng::salt;
 use crate::spec::flows::{Flow, Flows};
 use crate::spec::{LinkId, NodeIndex, NodeSpec};
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use forebay_qdisc::Queue;
+use forebay_records::random::stream;
 
 use crate::assembly::graph::Graph;
 use crate::assembly::ways::{PortPlan, Ways};
@@ -17,7 +18,6 @@ use crate::observe::queue_book::{Books, QueueBook};
 use crate::observe::queue_series::{QueueSeries, WatchedFlow};
 use crate::observe::trace::{TracedFlow, Tracer};
 use crate::packet::{FlowId, Packet};
-use crate::rng::stream;
 use crate::router::law_port::LawPort;
 use crate::router::plain_port::PlainPort;
 use crate::router::queue_port::QueuePort;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use forebay_qdisc::Ecn;
+use forebay_records::random::stream;
 use forebay_switching::congestion::CongestionManagement;
 
 use crate::assembly::graph::{Graph, Kind};
@@ -16,7 +17,6 @@ use crate::host::endpoints::{EndpointId, Endpoints};
 use crate::host::send_path::SendPath;
 use crate::observe::flow_book::{ReceiveBook, SendBook};
 use crate::packet::{FlowId, Packet};
-use crate::rng::stream;
 use crate::spec::flows::Flow;
 use crate::spec::{Distribution, NodeIndex, Transport};
 

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use forebay_qdisc::Time;
+use forebay_records::random::salt;
 
-use crate::rng::salt;
 use crate::spec::LinkId;
 
 /// A salt for each feeder: a hash of the run's seed and of its path.

@@ -238,8 +238,9 @@ impl Generators {
 
 #[cfg(test)]
 mod tests {
+    use forebay_records::random::stream;
+
     use super::*;
-    use crate::rng::stream;
 
     const SLOT: Span = Span::from_nanoseconds(1200);
 

@@ -185,8 +185,9 @@ impl Endpoint for CellSource {
 
 #[cfg(test)]
 mod tests {
+    use forebay_records::random::stream;
+
     use super::*;
-    use crate::rng::stream;
 
     fn source(arrivals: CellArrivals, shares: &[f64]) -> CellSource {
         let checkpoints = Checkpoints::new(None, None);

@@ -1,6 +1,7 @@
 //! The endpoints of the flows.
 
 use forebay_qdisc::{Ecn, Time};
+use forebay_records::random::stream;
 use forebay_tcp::TcpConfig;
 use rand_pcg::Pcg64Mcg;
 
@@ -15,7 +16,6 @@ use crate::host::udp::{UdpSink, UdpSource, UdpSourceParts};
 use crate::observe::flow_book::{EndpointContext, ReceiveBook, ReceiveRecord, SendBook};
 use crate::observe::interval::Checkpoints;
 use crate::packet::FlowId;
-use crate::rng::stream;
 use crate::spec::flows::{Flow, Flows};
 use crate::spec::{Application, Distribution, NodeIndex, Transport};
 

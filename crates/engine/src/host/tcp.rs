@@ -4,13 +4,13 @@
 mod ends;
 
 use forebay_qdisc::{Ecn, Time};
+use forebay_records::DelayHistogram;
 use forebay_tcp::{Ack, AckOut, Receiver, Segment, SegmentOut, Sender, SenderCounters, TcpConfig};
 
 use crate::host::outbox::Outbox;
 use crate::observe::flow_book::{
     EndpointContext, ReceiveBook, ReceiveCount, ReceiveRecord, SendBook, SendCount, SendRecord,
 };
-use crate::observe::histogram::DelayHistogram;
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::report::Report;
 use crate::packet::{FlowId, Packet, PacketFields, ack_stamp, departure_stamp, flags, unwrap_number};

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use forebay_records::{Column, DelayHistogram, Table, Texts};
+
 use crate::observe::handed_in::FlowLabels;
-use crate::observe::histogram::DelayHistogram;
-use crate::observe::results::{Column, Table};
-use crate::observe::texts::Texts;
 
 /// Histograms of flows are added up as they are handed in: of a million flows, they take several times the memory.
 #[derive(Default)]

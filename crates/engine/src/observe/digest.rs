@@ -2,9 +2,10 @@
 
 use std::hash::Hasher;
 
+use forebay_records::Column;
 use siphasher::sip128::{Hasher128, SipHasher24};
 
-use crate::observe::results::{Column, RunResult};
+use crate::observe::results::RunResult;
 
 /// Depends on the width of pointers and on how vectors grow, so the digest leaves it out.
 pub(crate) const STATE_BYTES: &str = "state_bytes";

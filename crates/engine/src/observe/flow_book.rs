@@ -3,8 +3,8 @@
 //! Counters run from the start; results subtract their values at the end of the warm-up.
 
 use forebay_qdisc::{Ecn, Span, Time};
+use forebay_records::DelayHistogram;
 
-use crate::observe::histogram::DelayHistogram;
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::jitter::Jitter;
 use crate::packet::{FlowId, Packet};

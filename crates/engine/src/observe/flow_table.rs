@@ -1,9 +1,10 @@
 //! The table of flows.
 
+use forebay_records::{Column, Table};
+
 use crate::observe::digest::JITTER_S;
 use crate::observe::flow_book::{ReceiveBook, ReceiveCount, SendBook, SendCount};
 use crate::observe::handed_in::FlowLabels;
-use crate::observe::results::{Column, Table};
 
 /// Books become rows as they are handed in: of a million flows, books take several times the memory.
 #[derive(Default)]

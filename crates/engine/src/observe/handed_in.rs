@@ -1,10 +1,10 @@
 //! The records that the parts of a network hand in when a run ends.
 
 use forebay_qdisc::{Backlog, Span};
+use forebay_records::Texts;
 
 use crate::observe::queue_book::Books;
 use crate::observe::queue_series::FlowGauges;
-use crate::observe::texts::Texts;
 
 pub(crate) struct QueueReport<'a> {
     pub name: &'a str,

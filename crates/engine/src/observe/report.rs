@@ -1,6 +1,7 @@
 //! Gathers the books of all nodes, checks that every packet is accounted for, and makes the tables.
 
 use forebay_qdisc::{Rate, Span};
+use forebay_records::{Series, Texts, Warning};
 
 use crate::error::RunError;
 use crate::link::LinkReport;
@@ -15,9 +16,8 @@ use crate::observe::interval::MeasuredInterval;
 use crate::observe::loss_book::LossBook;
 use crate::observe::queue_book::{Books, QueueTotals};
 use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
-use crate::observe::results::{RunResult, Series, Warning};
+use crate::observe::results::RunResult;
 use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, adapter_table};
-use crate::observe::texts::Texts;
 use crate::observe::warnings::{self, DeviceDrops};
 use crate::packet::{FlowId, flow_key};
 use crate::spec::LinkId;

@@ -1,10 +1,10 @@
 //! The last check of the books.
 
 use forebay_qdisc::{Backlog, DropReason, Time};
+use forebay_records::random::stream;
 
 use super::*;
 use crate::observe::queue_book::QueueBook;
-use crate::rng::stream;
 
 /// Hands in a queue's books in which one flow lost one packet, after a `change`.
 fn close(change: impl FnOnce(&mut QueueBook)) -> Result<RunResult, RunError> {

@@ -1,12 +1,11 @@
 //! The tables of a result.
 
 use forebay_qdisc::DropReason;
+use forebay_records::{Column, Table, Texts};
 
 use crate::link::LinkReport;
 use crate::observe::digest::{PACKETS_DUPLICATED, STATE_BYTES};
 use crate::observe::handed_in::{AdapterReport, PortReport};
-use crate::observe::results::{Column, Table};
-use crate::observe::texts::Texts;
 
 #[derive(Default)]
 pub(crate) struct QueueTable {

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use forebay_qdisc::Time;
+use forebay_records::pcapng::{PcapngWriter, TcpFlags, TracePacket, TraceTransport};
 
 use crate::error::RunError;
-use crate::observe::pcapng::{PcapngWriter, TcpFlags, TracePacket, TraceTransport};
 use crate::packet::side_tables::SideTables;
 use crate::packet::{Packet, flags};
 
@@ -73,8 +73,7 @@ impl Tracer {
             destination_host,
             source_port,
             destination_port,
-            ecn: packet.ecn(),
-            class: packet.class(),
+            traffic_class: packet.class() << 2 | packet.ecn().codepoint(),
             len_bytes: packet.len_bytes() as u16,
             transport,
         };

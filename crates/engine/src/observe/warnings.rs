@@ -1,8 +1,8 @@
 //! Warnings: properties of a run that its user may not expect.
 
 use forebay_qdisc::Rate;
+use forebay_records::Warning;
 
-use crate::observe::results::Warning;
 use crate::observe::tables::{QueueFlowTable, QueueTable};
 
 /// Datagrams that a host's device queue dropped.

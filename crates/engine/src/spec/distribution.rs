@@ -82,7 +82,7 @@ mod tests {
             Distribution::Pareto { mean: 7.0, shape: 3.0 },
         ];
         for distribution in distributions {
-            let mut rng = crate::rng::stream(1, "test");
+            let mut rng = forebay_records::random::stream(1, "test");
             let draws = 200_000;
             let mean = (0..draws).map(|_| distribution.draw(&mut rng)).sum::<f64>() / f64::from(draws);
             assert!((mean - 7.0).abs() < 0.1, "{distribution:?}: {mean}");
@@ -101,7 +101,7 @@ mod tests {
         ];
         for distribution in distributions {
             for (least, most) in [(0.0, 5.0), (3.0, 9.0), (6.0, 100.0), (8.0, 10.0), (1.0, 1.5), (20.0, 30.0)] {
-                let mut rng = crate::rng::stream(1, "test");
+                let mut rng = forebay_records::random::stream(1, "test");
                 let draws = 200_000;
                 let cut = (0..draws).map(|_| distribution.draw(&mut rng).clamp(least, most));
                 let mean = cut.sum::<f64>() / f64::from(draws);

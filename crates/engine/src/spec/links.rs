@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use forebay_qdisc::{Queue, Rate, Span};
+use forebay_records::Texts;
 
 use crate::forwarding::Edge;
-use crate::observe::texts::Texts;
 use crate::observe::trace::TraceSpec;
 use crate::packet::{FlowId, Packet};
 use crate::spec::link::{Impairments, LinkId, LinkSpec, ServiceStep};

@@ -47,8 +47,12 @@ impl Component {
     #[pyo3(signature = (*_arguments, **_parameters))]
     fn new(_arguments: &Bound<'_, PyTuple>, _parameters: Option<&Bound<'_, PyDict>>) -> Self {
         // Outside a run, for tests of a single class.
-        let state =
-            State { stream: forebay_engine::stream(0, "outside a run"), link_rate_bps: 0, salt: 0, orders: Vec::new() };
+        let state = State {
+            stream: forebay_records::random::stream(0, "outside a run"),
+            link_rate_bps: 0,
+            salt: 0,
+            orders: Vec::new(),
+        };
         Self(Mutex::new(state))
     }
 

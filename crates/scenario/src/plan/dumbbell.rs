@@ -1,7 +1,7 @@
 //! Sources, a router, the bottleneck, a second router, and sinks.
 
-use forebay_engine::stream;
 use forebay_qdisc::Rng;
+use forebay_records::random::stream;
 
 use super::{Plan, PlannedKind, SharedHosts, each_flow};
 use crate::names;

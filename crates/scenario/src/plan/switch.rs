@@ -1,7 +1,7 @@
 //! Sources, a multiplexer before each input of a switch, the switch, and sinks.
 
-use forebay_engine::stream;
 use forebay_qdisc::{Rng, Span, uniform};
+use forebay_records::random::stream;
 
 use super::{CellsOfInput, Plan, PlannedFabric, PlannedFlow, PlannedKind, Source};
 use crate::names;

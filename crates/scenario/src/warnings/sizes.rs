@@ -1,6 +1,6 @@
 //! Packet sizes that are cut to what a packet can be.
 
-use forebay_engine::Warning;
+use forebay_records::Warning;
 use forebay_units::Bytes;
 
 use crate::schema::{ScenarioSpec, SizeDistribution, Transport};

@@ -3,7 +3,8 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use forebay_engine::{Column, RunResult, Series, Table};
+use forebay_engine::RunResult;
+use forebay_records::{Column, Series, Table};
 use forebay_scenario::{Scenario, run};
 
 /// Links of the E2CM proposal, with memory and watermarks of its switches and adapters.

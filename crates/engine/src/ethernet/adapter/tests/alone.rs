@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use forebay_qdisc::Ecn;
+use forebay_records::random::stream;
 use forebay_switching::PauseConfig;
 use forebay_switching::congestion::{CongestionPointId, Context, DcqcnConfig, ReactionPoint, Reflector};
 use forebay_units::Bytes;
@@ -19,7 +20,6 @@ use crate::observe::flow_book::{ReceiveBook, SendBook};
 use crate::observe::interval::MeasuredInterval;
 use crate::packet::side_tables::SideTables;
 use crate::packet::{PacketFields, departure_stamp};
-use crate::rng::stream;
 use crate::spec::{FlowControl, FrameArrivals};
 
 pub(super) const LINE: Rate = Rate::megabits(10_000);

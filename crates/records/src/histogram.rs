@@ -3,9 +3,8 @@
 //! Each octave has 32 buckets, so a percentile is within 1.6 % of the true value. Octaves are allocated when first
 //! used. Four take half a kilobyte; an HDR histogram takes tens, too much for thousands of flows.
 
-use forebay_qdisc::Span;
-
-use crate::driver::prefetch::prefetch;
+use forebay_units::Span;
+use prefetch_index::prefetch_index;
 
 const BUCKETS_PER_OCTAVE: usize = 32;
 const SUB_BITS: u32 = BUCKETS_PER_OCTAVE.trailing_zeros();
@@ -39,12 +38,12 @@ impl DelayHistogram {
 
     /// Prefetches the bucket of the longest delay, where the next is likely to fall.
     #[inline]
-    pub(crate) fn prefetch(&self) {
+    pub fn prefetch(&self) {
         let ps = self.max_ps.max(BUCKETS_PER_OCTAVE as u64);
         let octave = ps.ilog2();
         let bucket = (ps >> (octave - SUB_BITS)) as usize & (BUCKETS_PER_OCTAVE - 1);
         if let Some(octave) = self.octaves.get(octave.wrapping_sub(self.first_octave) as usize) {
-            prefetch(&octave[bucket]);
+            prefetch_index(octave, bucket);
         }
     }
 

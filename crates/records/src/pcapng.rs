@@ -22,7 +22,7 @@ mod headers;
 
 use std::io::{self, Write};
 
-use forebay_qdisc::{Ecn, Time};
+use forebay_units::Time;
 
 use headers::Headers;
 
@@ -40,10 +40,8 @@ pub struct TracePacket<'a> {
     pub source_port: u16,
     /// Port of the receiver.
     pub destination_port: u16,
-    /// ECN codepoint.
-    pub ecn: Ecn,
-    /// Traffic class; its low six bits become the DSCP.
-    pub class: u8,
+    /// DSCP in the high six bits, ECN codepoint in the low two.
+    pub traffic_class: u8,
     /// Length in the simulation: that of the IP packet with all bytes behind it.
     pub len_bytes: u16,
     /// UDP or TCP.

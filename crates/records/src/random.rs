@@ -6,21 +6,24 @@
 use core::hash::Hasher;
 
 use rand_pcg::Pcg64Mcg;
-use siphasher::sip128::{Hasher128, SipHasher24};
+use siphasher::sip128::{Hash128, Hasher128, SipHasher24};
 
 /// The random stream of the component at `path`, such as `"flow/tcp-3/start"`, under `seed`.
 #[must_use]
 pub fn stream(seed: u64, path: &str) -> Pcg64Mcg {
-    let mut hasher = SipHasher24::new_with_keys(seed, 0x666f_7265_6261_7921);
-    hasher.write(path.as_bytes());
-    Pcg64Mcg::new(hasher.finish128().as_u128())
+    Pcg64Mcg::new(hash(seed, path).as_u128())
 }
 
 /// A salt of the component at `path` under `seed`.
-pub(crate) fn salt(seed: u64, path: &str) -> u32 {
+#[must_use]
+pub fn salt(seed: u64, path: &str) -> u32 {
+    hash(seed, path).h1 as u32
+}
+
+fn hash(seed: u64, path: &str) -> Hash128 {
     let mut hasher = SipHasher24::new_with_keys(seed, 0x666f_7265_6261_7921);
     hasher.write(path.as_bytes());
-    hasher.finish128().h1 as u32
+    hasher.finish128()
 }
 
 #[cfg(test)]

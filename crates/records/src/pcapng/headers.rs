@@ -123,7 +123,7 @@ impl Headers {
         destination: [u8; 4],
     ) {
         self.bytes[at] = 0x45;
-        self.bytes[at + 1] = packet.class << 2 | packet.ecn.codepoint();
+        self.bytes[at + 1] = packet.traffic_class;
         self.set_u16(at + 2, ip_bytes);
         self.bytes[at + 6] = 0x40; // don't fragment: RFC 6864 lets the identification be zero
         self.bytes[at + 8] = 64; // time to live

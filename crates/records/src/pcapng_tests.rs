@@ -56,8 +56,7 @@ fn tcp(flags: TcpFlags, payload_bytes: u16, sack: &[(u32, u32)]) -> TracePacket<
         destination_host: 0x01_02_03,
         source_port: 40_000,
         destination_port: 5_001,
-        ecn: Ecn::Capable0,
-        class: 46,
+        traffic_class: 46 << 2 | 0b10,
         len_bytes: payload_bytes + 60,
         transport: TraceTransport::Tcp {
             sequence: u32::MAX,
@@ -184,7 +183,7 @@ fn checks(bytes: &[u8], pseudo: u32) -> bool {
 proptest! {
     #[test]
     fn lengths_and_checksums_hold(
-        hosts in (0..=MAX_HOST, 0..=MAX_HOST), ports: (u16, u16), class: u8, ecn in 0..4_usize,
+        hosts in (0..=MAX_HOST, 0..=MAX_HOST), ports: (u16, u16), traffic_class: u8,
         len_bytes in 40..=u16::MAX, header_bytes in 0..100_u16, numbers: (u32, u32), window_bytes: u32,
         bits in 0..32_u8,
         udp: bool, scaled: bool, sack in prop::collection::vec(any::<(u32, u32)>(), 0..6), picoseconds: u64,
@@ -194,8 +193,7 @@ proptest! {
         let payload_bytes = len_bytes.saturating_sub(header_bytes);
         let packet = TracePacket {
             source_host: hosts.0, destination_host: hosts.1, source_port: ports.0, destination_port: ports.1,
-            ecn: [Ecn::NotCapable, Ecn::Capable0, Ecn::Capable1, Ecn::CongestionExperienced][ecn],
-            class, len_bytes,
+            traffic_class, len_bytes,
             transport: if udp { TraceTransport::Udp } else {
                 TraceTransport::Tcp {
                     sequence: numbers.0, acknowledgement: numbers.1, flags, payload_bytes, window_bytes, scaled,

@@ -1,0 +1,27 @@
+//! Results and randomness of runs, replays and the live data plane.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `table.rs`, `texts.rs` | tables of named columns |
+//! | `series.rs` | time series |
+//! | `warning.rs` | warnings about a result |
+//! | `histogram.rs` | histograms of delays |
+//! | `random.rs` | a random stream for each component |
+//! | `pcapng.rs`, `pcapng/` | packet traces |
+//! | `run_file.rs` | the Parquet file of a run, behind the feature `parquet` |
+
+mod histogram;
+pub mod pcapng;
+pub mod random;
+#[cfg(feature = "parquet")]
+pub mod run_file;
+mod series;
+mod table;
+mod texts;
+mod warning;
+
+pub use histogram::DelayHistogram;
+pub use series::Series;
+pub use table::{Column, Table};
+pub use texts::Texts;
+pub use warning::Warning;
