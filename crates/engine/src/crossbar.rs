@@ -111,8 +111,7 @@ impl Crossbar {
             Inputs::Fifos(queues) => queues.push(number, output, *packet).is_err(),
         };
         if refused {
-            input.books.book.arrival(packet);
-            input.books.book.drop(packet, DropReason::Overflow, packet.time);
+            input.books.book.refuse(packet, DropReason::Overflow);
             return channels.release(packet);
         }
         input.books.book.prefetch(packet.direction_index());

@@ -5,7 +5,7 @@ use forebay_switching::SharedMemory;
 
 use crate::ethernet::class_turns::{ClassTurns, Classes};
 use crate::ethernet::forwarding::ForwardingEntry;
-use crate::observe::queue_book::{Books, QueueBook};
+use crate::observe::queue_book::{Books, Dropped, QueueBook};
 use crate::packet::Packet;
 
 /// The disciplines of an output. As at any port, a discipline is called when the link is free, and told when the link
@@ -117,9 +117,9 @@ impl ManagedQueues {
 
     pub fn enqueue(&mut self, packet: Packet, class: usize, mut around: Lent<'_>) {
         self.integrate(around.book, around.now);
-        around.book.arrival_at(around.row(&packet), around.now);
+        let arriving = Some(around.book.arrival_at(around.row(&packet), around.now));
         self.held_bytes[input_of(&packet)][class] += u64::from(packet.len_bytes());
-        self.ask(class, &mut around, |discipline, cx| discipline.enqueue(packet, cx));
+        self.ask(class, &mut around, arriving, |discipline, cx| discipline.enqueue(packet, cx));
         debug_assert_eq!(self.held_bytes.iter().flatten().sum::<u64>(), self.backlog().bytes);
     }
 
@@ -129,12 +129,12 @@ impl ManagedQueues {
         // The discipline that sent last must know that the link came free, even if it is empty.
         let last = self.sending.take().filter(|class| self.occupied & 1 << class == 0);
         if let Some(class) = last {
-            self.ask(class, &mut around, |discipline, cx| discipline.dequeue(cx));
+            self.ask(class, &mut around, None, |discipline, cx| discipline.dequeue(cx));
         }
         let mut candidates = self.occupied & may;
         while candidates != 0 {
             let class = self.turns.pick(candidates);
-            if let Some(packet) = self.ask(class, &mut around, |discipline, cx| discipline.dequeue(cx)) {
+            if let Some(packet) = self.ask(class, &mut around, None, |discipline, cx| discipline.dequeue(cx)) {
                 self.turns.goes(class);
                 self.sending = Some(class);
                 self.held_bytes[input_of(&packet)][class] -= u64::from(packet.len_bytes());
@@ -150,11 +150,12 @@ impl ManagedQueues {
         &mut self,
         class: usize,
         around: &mut Lent<'_>,
+        arriving: Option<usize>,
         call: impl FnOnce(&mut dyn Discipline<Packet>, &mut Cx<'_, Packet>) -> T,
     ) -> T {
         let Self { disciplines, occupied, dropped, held_bytes, .. } = self;
         let Lent { now, rng, book, forwarding } = around;
-        let mut sink = Booked { book, forwarding, now: *now, class, dropped, held_bytes };
+        let mut sink = Booked { book, forwarding, now: *now, class, arriving, dropped, held_bytes };
         let discipline = &mut *disciplines[class];
         let answer = call(discipline, &mut Cx { now: *now, rng: &mut **rng, sink: &mut sink });
         let bit = 1 << class;
@@ -176,14 +177,17 @@ struct Booked<'a> {
     now: Time,
     /// Class of the discipline.
     class: usize,
+    /// The row of the packet that arrives.
+    arriving: Option<usize>,
     dropped: &'a mut Vec<Packet>,
     held_bytes: &'a mut [[u64; SharedMemory::CLASSES]],
 }
 
 impl Sink<Packet> for Booked<'_> {
-    fn dropped(&mut self, packet: Packet, reason: DropReason, _queued: bool) {
+    fn dropped(&mut self, packet: Packet, reason: DropReason, queued: bool) {
         let row = self.forwarding[packet.direction_index()].row();
-        self.book.drop_at(row as usize, packet.len_bytes(), reason, self.now);
+        let dropped = if queued { Dropped::AfterEnqueue } else { Dropped::OnArrival(self.arriving.take()) };
+        self.book.drop_at(row as usize, packet.len_bytes(), reason, self.now, dropped);
         self.held_bytes[input_of(&packet)][self.class] -= u64::from(packet.len_bytes());
         self.dropped.push(packet);
     }

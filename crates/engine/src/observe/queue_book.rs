@@ -22,6 +22,23 @@ pub(crate) struct FlowAtQueue {
     pub wait_ps: u128,
     /// Since the start.
     pub dropped_total: u64,
+    /// Since the start: received, less those dropped on arrival and those enqueued. Conservation requires zero.
+    pub unaccounted: i32,
+    /// Since the start: enqueued, less those dequeued and those dropped after.
+    pub queued: i32,
+}
+
+impl FlowAtQueue {
+    /// A violation of conservation: the number of packets and their fault.
+    pub fn violation(&self) -> Option<(u32, &'static str)> {
+        let fault = match (self.unaccounted, self.queued) {
+            (0, 0..) => return None,
+            (0, _) => return Some((self.queued.unsigned_abs(), "were dequeued or dropped later, but not enqueued")),
+            (1.., _) => "were received, but neither dropped on arrival nor enqueued",
+            _ => "were dropped on arrival, but not received",
+        };
+        Some((self.unaccounted.unsigned_abs(), fault))
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,6 +73,14 @@ impl QueueTotals {
     }
 }
 
+/// When a packet was dropped.
+#[derive(Clone, Copy)]
+pub(crate) enum Dropped {
+    /// In place of the packet that arrives, whose row this is; `None` if no packet arrives or it was dropped already.
+    OnArrival(Option<usize>),
+    AfterEnqueue,
+}
+
 /// Packets whose arrival and departure were booked at once. Four rows share a cache line.
 #[derive(Clone, Copy, Debug, Default)]
 struct LetIn {
@@ -75,10 +100,11 @@ pub(crate) struct QueueBook {
     /// The same without the waits in `let_in`.
     packet_time_ps: u128,
     pub longest: u64,
-    /// Without `let_in`: before the measured interval, and within it.
-    arrived: [u64; 2],
+    /// Without `let_in`.
+    arrived: u64,
     pub dropped_total: u64,
-    departed: [u64; 2],
+    /// Without `let_in`.
+    departed: u64,
     pub dropped: [u64; DROP_REASONS],
     pub bytes_dropped: u64,
     pub marked: u64,
@@ -101,9 +127,9 @@ impl QueueBook {
             byte_time_ps: 0,
             packet_time_ps: 0,
             longest: 0,
-            arrived: [0; 2],
+            arrived: 0,
             dropped_total: 0,
-            departed: [0; 2],
+            departed: 0,
             dropped: [0; DROP_REASONS],
             bytes_dropped: 0,
             marked: 0,
@@ -175,16 +201,22 @@ impl QueueBook {
         }
     }
 
+    /// Counts a packet as received and enqueued; returns its row. If it is dropped on arrival, [`QueueBook::drop_at`]
+    /// corrects the count.
     #[inline]
-    pub fn arrival(&mut self, packet: &Packet) {
-        self.arrival_at(self.row_of(packet.direction_index()), packet.time);
+    pub fn arrival(&mut self, packet: &Packet) -> usize {
+        self.arrival_at(self.row_of(packet.direction_index()), packet.time)
     }
 
     #[inline]
-    pub fn arrival_at(&mut self, row: usize, now: Time) {
-        let measured = self.measured.contains(now);
-        self.arrived[usize::from(measured)] += 1;
-        self.row(row).arrived += u64::from(measured);
+    pub fn arrival_at(&mut self, row: usize, now: Time) -> usize {
+        let measured = u64::from(self.measured.contains(now));
+        let row = self.existing(row);
+        let flow = &mut self.flows[row];
+        self.arrived += measured;
+        flow.arrived += measured;
+        flow.queued += 1;
+        row
     }
 
     /// Books arrival, wait and departure of a packet that a FIFO admits and begins to send at `start`, perhaps after
@@ -229,15 +261,34 @@ impl QueueBook {
         self.departure_at(row, arrived, start);
     }
 
-    pub fn drop(&mut self, packet: &Packet, reason: DropReason, now: Time) {
-        self.drop_at(self.row_of(packet.direction_index()), packet.len_bytes(), reason, now);
+    /// Counts a packet that is dropped on arrival, without a discipline.
+    pub fn refuse(&mut self, packet: &Packet, reason: DropReason) {
+        self.refuse_at(self.row_of(packet.direction_index()), packet.len_bytes(), reason, packet.time);
     }
 
-    pub fn drop_at(&mut self, row: usize, len_bytes: u32, reason: DropReason, now: Time) {
+    pub fn refuse_at(&mut self, row: usize, len_bytes: u32, reason: DropReason, now: Time) {
+        let row = self.arrival_at(row, now);
+        self.drop_at(row, len_bytes, reason, now, Dropped::OnArrival(Some(row)));
+    }
+
+    pub fn drop(&mut self, packet: &Packet, reason: DropReason, now: Time, dropped: Dropped) {
+        self.drop_at(self.row_of(packet.direction_index()), packet.len_bytes(), reason, now, dropped);
+    }
+
+    pub fn drop_at(&mut self, row: usize, len_bytes: u32, reason: DropReason, now: Time, dropped: Dropped) {
+        if let Dropped::OnArrival(Some(arriving)) = dropped {
+            let arriving = &mut self.flows[arriving];
+            arriving.queued -= 1;
+            arriving.unaccounted += 1;
+        }
         let measured = self.measured.contains(now);
         self.dropped_total += 1;
         let flow = self.row(row);
         flow.dropped_total += 1;
+        match dropped {
+            Dropped::OnArrival(_) => flow.unaccounted -= 1,
+            Dropped::AfterEnqueue => flow.queued -= 1,
+        }
         if measured {
             flow.dropped += 1;
             self.dropped[reason as usize] += 1;
@@ -268,12 +319,12 @@ impl QueueBook {
             return;
         }
         let measured = self.measured.contains(start);
-        self.departed[usize::from(measured)] += 1;
+        let row = self.row(row);
+        row.queued -= 1;
         if measured {
-            let wait_ps = u128::from(start.since(arrived).picoseconds());
-            let row = self.row(row);
             row.departed += 1;
-            row.wait_ps += wait_ps;
+            row.wait_ps += u128::from(start.since(arrived).picoseconds());
+            self.departed += 1;
         }
     }
 
@@ -296,15 +347,6 @@ impl QueueBook {
         }
     }
 
-    pub fn arrived_total(&self) -> u64 {
-        self.arrived[0] + self.arrived[1] + self.let_in_total
-    }
-
-    /// Transmissions begun by the end of the run.
-    pub fn departed_total(&self) -> u64 {
-        self.departed[0] + self.departed[1] + self.let_in_total
-    }
-
     /// Rows with their [`Packet::direction_index`].
     pub fn rows(&self) -> impl Iterator<Item = (usize, FlowAtQueue)> {
         let of_row = |(row, (flow, let_in)): (usize, (&FlowAtQueue, &LetIn))| {
@@ -322,10 +364,10 @@ impl QueueBook {
     /// The required sum of the rows.
     pub fn totals(&self) -> QueueTotals {
         QueueTotals {
-            arrived: self.arrived[1] + self.let_in_total,
+            arrived: self.arrived + self.let_in_total,
             dropped: self.dropped.iter().sum(),
             marked: self.marked,
-            departed: self.departed[1] + self.let_in_total,
+            departed: self.departed + self.let_in_total,
             dropped_total: self.dropped_total,
         }
     }
@@ -368,11 +410,14 @@ pub(crate) struct BookSink<'a> {
     pub book: &'a mut QueueBook,
     pub tables: &'a mut SideTables,
     pub now: Time,
+    /// The row of the packet that arrives.
+    pub arriving: Option<usize>,
 }
 
 impl Sink<Packet> for BookSink<'_> {
-    fn dropped(&mut self, packet: Packet, reason: DropReason, _queued: bool) {
-        self.book.drop(&packet, reason, self.now);
+    fn dropped(&mut self, packet: Packet, reason: DropReason, queued: bool) {
+        let dropped = if queued { Dropped::AfterEnqueue } else { Dropped::OnArrival(self.arriving.take()) };
+        self.book.drop(&packet, reason, self.now, dropped);
         self.tables.release(&packet);
     }
 

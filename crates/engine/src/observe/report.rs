@@ -14,13 +14,16 @@ use crate::observe::flow_table::{FlowTable, Passed};
 use crate::observe::handed_in::{AdapterReport, ControlCount, FlowLabels, QueueReport};
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::loss_book::LossBook;
-use crate::observe::queue_book::{Books, QueueTotals};
+use crate::observe::queue_book::{Books, QueueBook, QueueTotals};
 use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
 use crate::observe::results::RunResult;
 use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, adapter_table};
 use crate::observe::warnings::{self, DeviceDrops};
 use crate::packet::{FlowId, flow_key};
 use crate::spec::LinkId;
+
+/// Kinds of packets by direction.
+const PACKETS: [&str; 2] = ["data packets", "ACKs"];
 
 /// By (flow, direction), since the start.
 #[derive(Clone, Copy, Debug, Default)]
@@ -194,17 +197,7 @@ impl Report {
     pub(crate) fn queue(&mut self, report: QueueReport<'_>) {
         let QueueReport { name, books, backlog, holds_packets, flow_gauges, port } = report;
         let book = &books.book;
-        // received = dropped + departed + queued. A law books the queued ones when it lets them in.
-        let accounted = book.dropped_total + book.departed_total() + backlog.packets;
-        if book.arrived_total() != accounted {
-            self.violation.get_or_insert(format!(
-                "queue `{name}`: {} packets arrived, but {} were dropped, {} departed and {} are queued",
-                book.arrived_total(),
-                book.dropped_total,
-                book.departed_total(),
-                backlog.packets
-            ));
-        }
+        self.check_queue(name, book, backlog.packets);
         if holds_packets {
             self.held += backlog.packets;
         }
@@ -233,6 +226,24 @@ impl Report {
         for watched in std::mem::take(&mut books.watched) {
             let full_name = format!("{name}/{}", self.labels.name(watched.flow as usize));
             self.gauge_series("queue_flow", &full_name, watched.series);
+        }
+    }
+
+    /// `held` is the number of packets in the queue: a discipline does not know those of each flow.
+    fn check_queue(&mut self, name: &str, book: &QueueBook, held: u64) {
+        let mut queued = 0;
+        for (direction, row) in book.rows() {
+            queued += i64::from(row.queued);
+            if let Some((packets, fault)) = row.violation() {
+                let (kind, flow) = (PACKETS[direction % 2], self.labels.name(direction / 2));
+                self.violation
+                    .get_or_insert_with(|| format!("queue `{name}`: {packets} {kind} of flow `{flow}` {fault}"));
+            }
+        }
+        if i64::try_from(held) != Ok(queued) {
+            self.violation.get_or_insert_with(|| {
+                format!("queue `{name}`: {queued} packets were enqueued and have not left, but it holds {held}")
+            });
         }
     }
 
@@ -303,7 +314,7 @@ impl Report {
             return Err(RunError::Invariant(format!("{} links have not handed in their books", self.links.missing)));
         }
         for flow in 0..self.labels.len() {
-            let passed = ["data packets", "ACKs"].into_iter().zip(self.flows.passed(flow));
+            let passed = PACKETS.into_iter().zip(self.flows.passed(flow));
             for ((what, Passed { sent, received }), fate) in passed.zip(&self.fates[flow * 2..]) {
                 let known = received + fate.dropped + fate.lost + fate.in_flight;
                 let Some(missing) = (sent + fate.duplicated).checked_sub(known) else {

@@ -13,8 +13,7 @@ fn close(change: impl FnOnce(&mut QueueBook)) -> Result<RunResult, RunError> {
     labels.push("flow", "flow", "udp");
     let mut report = Report::new(measured, labels, Texts::new());
     let mut book = QueueBook::new(measured);
-    book.arrival_at(0, Time::ZERO);
-    book.drop_at(0, 1000, DropReason::Overflow, Time::ZERO);
+    book.refuse_at(0, 1000, DropReason::Overflow, Time::ZERO);
     change(&mut book);
     let mut sender = SendBook::default();
     sender.count.packets = 1;

@@ -136,8 +136,7 @@ impl LawPort {
                 ticket
             }
             Verdict::Drop(reason) => {
-                books.book.arrival(packet);
-                books.book.drop(packet, reason, now);
+                books.book.refuse(packet, reason);
                 return channels.release(packet);
             }
         };

@@ -56,7 +56,7 @@ impl QueuePort {
     fn serve(&mut self, now: Time, channels: &mut Channels) {
         self.integrate(now);
         let Self { link, books, discipline, busy, .. } = self;
-        let mut sink = BookSink { book: &mut books.book, tables: &mut channels.tables, now };
+        let mut sink = BookSink { book: &mut books.book, tables: &mut channels.tables, now, arriving: None };
         let next = discipline.dequeue(&mut Cx { now, rng: &mut books.rng, sink: &mut sink });
         *busy = next.is_some();
         if let Some(packet) = next {
@@ -149,16 +149,13 @@ impl QueuePort {
         self.catch_up(now, channels);
         self.integrate(now);
         let Self { books, discipline, .. } = self;
-        books.book.arrival(packet);
-        let mut sink = BookSink { book: &mut books.book, tables: &mut channels.tables, now };
+        let arriving = Some(books.book.arrival(packet));
+        let mut sink = BookSink { book: &mut books.book, tables: &mut channels.tables, now, arriving };
         discipline.enqueue(*packet, &mut Cx { now, rng: &mut books.rng, sink: &mut sink });
         if !self.busy {
             self.chooses_at = Some(now);
         }
-        let queued = self.discipline.backlog().packets;
-        let book = &mut self.books.book;
-        book.length(queued, now);
-        debug_assert_eq!(book.arrived_total(), book.dropped_total + book.departed_total() + queued);
+        self.books.book.length(self.discipline.backlog().packets, now);
     }
 
     pub fn hand_in(&mut self, end: Time, report: &mut Report) {

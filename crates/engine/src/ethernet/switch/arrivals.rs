@@ -167,8 +167,6 @@ impl EthernetSwitch {
         }
         channels.release(&packet);
         let row = self.entry(&packet).row() as usize;
-        let book = &mut self.ports[output].books.book;
-        book.arrival_at(row, now);
-        book.drop_at(row, packet.len_bytes(), reason, now);
+        self.ports[output].books.book.refuse_at(row, packet.len_bytes(), reason, now);
     }
 }
