@@ -6,10 +6,11 @@
 mod support;
 
 use forebay_engine::{
-    AdapterSpec, Arbiter, Column, Distribution, EthernetSwitchSpec, FlowControl, FlowSpec, FrameArrivals, LinkSpec,
-    Network, NetworkBuilder, NodeSpec, OnOff, Packet, Probes, RunResult, ServiceStep, Transport,
+    AdapterSpec, Arbiter, Distribution, EthernetSwitchSpec, FlowControl, FlowSpec, FrameArrivals, LinkSpec, Network,
+    NetworkBuilder, NodeSpec, OnOff, Packet, Probes, RunResult, ServiceStep, Transport,
 };
 use forebay_qdisc::{Queue, Rate, Span, Time};
+use forebay_records::Column;
 use forebay_switching::congestion::CongestionManagement;
 use forebay_switching::{OutputLimit, PauseConfig, SharedMemory, SharedMemoryConfig};
 use forebay_units::Bytes;

@@ -13,7 +13,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersi
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
 
-use crate::Texts;
+use crate::texts::Texts;
 
 /// A value of the row itself.
 pub enum Fact<'a> {

@@ -1,6 +1,6 @@
 //! Tables of named columns.
 
-use crate::Texts;
+use crate::texts::Texts;
 
 /// One column of a [`Table`].
 #[derive(Clone, Debug, PartialEq)]
