@@ -267,8 +267,11 @@ impl QueueBook {
     }
 
     pub fn refuse_at(&mut self, row: usize, len_bytes: u32, reason: DropReason, now: Time) {
-        let row = self.arrival_at(row, now);
-        self.drop_at(row, len_bytes, reason, now, Dropped::OnArrival(Some(row)));
+        let measured = u64::from(self.measured.contains(now));
+        self.arrived += measured;
+        let row = self.existing(row);
+        self.flows[row].arrived += measured;
+        self.count_drop(row, len_bytes, reason, now);
     }
 
     pub fn drop(&mut self, packet: &Packet, reason: DropReason, now: Time, dropped: Dropped) {
@@ -281,15 +284,20 @@ impl QueueBook {
             arriving.queued -= 1;
             arriving.unaccounted += 1;
         }
-        let measured = self.measured.contains(now);
-        self.dropped_total += 1;
-        let flow = self.row(row);
-        flow.dropped_total += 1;
+        let row = self.existing(row);
         match dropped {
-            Dropped::OnArrival(_) => flow.unaccounted -= 1,
-            Dropped::AfterEnqueue => flow.queued -= 1,
+            Dropped::OnArrival(_) => self.flows[row].unaccounted -= 1,
+            Dropped::AfterEnqueue => self.flows[row].queued -= 1,
         }
-        if measured {
+        self.count_drop(row, len_bytes, reason, now);
+    }
+
+    #[inline]
+    fn count_drop(&mut self, row: usize, len_bytes: u32, reason: DropReason, now: Time) {
+        let flow = &mut self.flows[row];
+        self.dropped_total += 1;
+        flow.dropped_total += 1;
+        if self.measured.contains(now) {
             flow.dropped += 1;
             self.dropped[reason as usize] += 1;
             self.bytes_dropped += u64::from(len_bytes);

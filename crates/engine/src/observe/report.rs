@@ -229,7 +229,7 @@ impl Report {
         }
     }
 
-    /// `held` is the number of packets in the queue: a discipline does not know those of each flow.
+    /// The queue holds `held` packets of all flows together.
     fn check_queue(&mut self, name: &str, book: &QueueBook, held: u64) {
         let mut queued = 0;
         for (direction, row) in book.rows() {
