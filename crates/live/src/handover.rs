@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use forebay_qdisc::{Backlog, Cx, Discipline, FlowKey, Time};
+use forebay_qdisc::{Backlog, Cx, Discipline, FlowKey, Served};
 
 use crate::packet::LivePacket;
 
@@ -61,20 +61,16 @@ impl Discipline<LivePacket> for HandoverQueue {
         self.current.enqueue(packet, cx);
     }
 
-    fn dequeue(&mut self, cx: &mut Cx<'_, LivePacket>) -> Option<LivePacket> {
+    fn dequeue(&mut self, cx: &mut Cx<'_, LivePacket>) -> Served<LivePacket> {
         while let Some(first) = self.draining.front_mut() {
-            let packet = first.dequeue(cx);
+            let served = first.dequeue(cx);
             // A shaper may hold packets that are not due: younger ones do not overtake them.
-            if packet.is_some() || first.backlog().packets > 0 {
-                return packet;
+            if !matches!(served, Served::Idle) || first.backlog().packets > 0 {
+                return served;
             }
             self.draining.pop_front();
         }
         self.current.dequeue(cx)
-    }
-
-    fn poll_at(&self) -> Option<Time> {
-        self.draining.front().unwrap_or(&self.current).poll_at()
     }
 
     fn backlog(&self) -> Backlog {

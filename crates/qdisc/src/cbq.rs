@@ -37,13 +37,15 @@
 //!   shares of 0.1 and 0.4 at 10 Mb/s, and a class of 0.5 idle, the busy classes get 2.0 and 8.0 Mb/s here and 2.95 and
 //!   7.05 in ns-2. With all classes busy both follow the shares.
 //! - The length of a packet is known only when the queue of its class has released it, because a discipline may drop
-//!   packets at the head. A shaped class may therefore send while it has not overdrawn its bucket, and a burst may
-//!   exceed `burst` by one packet.
+//!   packets at the head. A shaped class therefore takes its next packet out of its queue and lets it wait for its
+//!   tokens, as Linux's tbf does. A discipline that acts on delay does not see this wait.
+//! - A packet longer than `burst` goes when the bucket is full, and the class owes the rest. Linux's tbf drops it.
 //!
 //! # Cost
 //! A few numbers for each class, and its queue. O(c) a packet with c classes, plus the work of the queue of its class.
 //! A class may release no packet although it has some (because it is shaped or drops them all). When the link requests
-//! a packet, each such class costs O(c) and the work of its queue again; no class is called twice.
+//! a packet, each such class costs O(c) and the work of its queue again. No class is called twice, and a class that has
+//! refused is not called before the time that it gave, unless a packet of it arrives.
 //!
 //! # Parameters
 //! See [`CbqConfig`] and [`CbqClass`].
@@ -58,8 +60,9 @@ use forebay_units::{Bytes, Rate};
 use crate::class_weight::WEIGHTS;
 use crate::memory::{heap_bytes, inline_bytes};
 use crate::require;
+use crate::shaper::Shaper;
 use crate::token_bucket::TokenBucket;
-use crate::{Backlog, Cx, Discipline, FlowKey, Packet, ParameterError, Time};
+use crate::{Backlog, ClassQueues, Cx, Discipline, Packet, ParameterError, Served, Time};
 
 /// Parameters of CBQ. `Q` describes the queue of a class.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -90,7 +93,9 @@ pub struct CbqClass<Q> {
     /// Shaping rate, which the class does not exceed. Default: none.
     #[cfg_attr(feature = "config", serde(default))]
     pub rate: Option<Rate>,
-    /// Bytes that the class may send at once after an idle time, beyond its shaping rate. Default: 3000 B, two packets.
+    /// Bytes that the class may send at once after an idle time, beyond its shaping rate: over any time t it sends at
+    /// most `burst` + `rate` x t. A packet longer than `burst` needs as long an idle time as one of that length. Default:
+    /// 3000 B, two packets.
     #[cfg_attr(feature = "config", serde(default = "default_burst"))]
     pub burst: Bytes,
     /// Priority: a class sends only while no class with a smaller number can. Default: 0.
@@ -165,14 +170,11 @@ impl<Q> CbqConfig<Q> {
     }
 }
 
-/// A class at work.
-struct Class<P> {
-    queue: Box<dyn Discipline<P>>,
+/// The share of a class, and its place in the order of service.
+#[derive(Clone, Copy, Debug)]
+struct Share {
     share: f64,
-    bucket: Option<TokenBucket>,
     priority: usize,
-    /// Whether packets are queued.
-    backlogged: bool,
     /// Whether it could send when it was last looked at; if not, it may not catch up later.
     competing: bool,
     /// Start tag of its next packet, in bytes per unit of share.
@@ -181,18 +183,21 @@ struct Class<P> {
 
 /// CBQ: class-based queueing.
 pub struct Cbq<P> {
-    classes: Vec<Class<P>>,
+    queues: ClassQueues<P>,
+    shares: Shares,
     class_of: Vec<u8>,
+}
+
+/// Start-time fair queueing among the classes of each priority.
+struct Shares {
+    classes: Vec<Share>,
     /// Indices of the classes, by priority and then as configured.
     order: Vec<usize>,
     /// Virtual time of each priority: the start tag of the packet sent last.
     virtual_time: Vec<f64>,
-    /// The class that sent last, until its queue is notified of the end of this transmission.
-    sending: Option<usize>,
-    wake: Option<Time>,
 }
 
-impl<P: Packet> Cbq<P> {
+impl<P: Packet + 'static> Cbq<P> {
     /// A CBQ over `queues`, which were built from the `queue` of each class in order.
     ///
     /// # Errors
@@ -200,135 +205,101 @@ impl<P: Packet> Cbq<P> {
     pub fn new<Q>(config: &CbqConfig<Q>, queues: Vec<Box<dyn Discipline<P>>>) -> Result<Self, ParameterError> {
         let class_of = config.class_map()?;
         require(queues.len() == config.classes.len(), "classes", "have a queue each")?;
+        let shaped = |(class, queue): (&CbqClass<Q>, Box<dyn Discipline<P>>)| match class.rate {
+            Some(rate) => Box::new(Shaper::new(queue, TokenBucket::new(rate, class.burst.0))),
+            None => queue,
+        };
+        let queues = ClassQueues::new(config.classes.iter().zip(queues).map(shaped).collect());
+        Ok(Self { queues, shares: Shares::new(config), class_of })
+    }
+}
+
+impl Shares {
+    fn new<Q>(config: &CbqConfig<Q>) -> Self {
         let mut priorities: Vec<u8> = config.classes.iter().map(|class| class.priority).collect();
         priorities.sort_unstable();
         priorities.dedup();
-        let classes: Vec<Class<P>> = config
-            .classes
-            .iter()
-            .zip(queues)
-            .map(|(class, queue)| Class {
-                queue,
-                share: class.share,
-                bucket: class.rate.map(|rate| TokenBucket::new(rate, class.burst.0)),
-                priority: priorities.partition_point(|priority| *priority < class.priority),
-                backlogged: false,
-                competing: false,
-                start: 0.0,
-            })
-            .collect();
+        let share = |class: &CbqClass<Q>| Share {
+            share: class.share,
+            priority: priorities.partition_point(|priority| *priority < class.priority),
+            competing: false,
+            start: 0.0,
+        };
+        let classes: Vec<Share> = config.classes.iter().map(share).collect();
         let mut order: Vec<usize> = (0..classes.len()).collect();
         order.sort_by_key(|index| classes[*index].priority);
-        Ok(Self { classes, class_of, order, virtual_time: vec![0.0; priorities.len()], sending: None, wake: None })
-    }
-
-    /// Tells the queue whose packet has just been sent that it has nothing more to send, if that is so: it asks for
-    /// another as a link would, and learns that its idle period begins.
-    fn finish_transmission(&mut self, cx: &mut Cx<'_, P>) {
-        let Some(index) = self.sending.take() else { return };
-        if self.classes[index].backlogged {
-            return;
-        }
-        let none = self.classes[index].queue.dequeue(cx);
-        debug_assert!(none.is_none(), "a queue without a backlog gave a packet");
+        Self { classes, order, virtual_time: vec![0.0; priorities.len()] }
     }
 
     /// The class to send next: of those that may, the first priority, and in it the smallest start tag. A class that is
-    /// held back is noted in `wake`, and does not catch up later on what it could not send.
-    fn next_class(&mut self, now: Time, refused: &[bool]) -> Option<usize> {
+    /// held back does not catch up later on what it could not send.
+    fn pick(&mut self, may_send: impl Fn(usize) -> bool) -> Option<usize> {
         let mut best: Option<usize> = None;
-        for index in &self.order {
-            let class = &mut self.classes[*index];
-            let ready_at = class.bucket.as_ref().map_or(Time::ZERO, TokenBucket::ready_at);
-            if !class.backlogged || ready_at > now || refused.get(*index).is_some_and(|refused| *refused) {
+        for &index in &self.order {
+            let class = &mut self.classes[index];
+            if !may_send(index) {
                 class.competing = false;
-                if class.backlogged && ready_at > now {
-                    self.wake = Some(self.wake.map_or(ready_at, |wake| wake.min(ready_at)));
-                }
                 continue;
             }
             if !core::mem::replace(&mut class.competing, true) {
                 class.start = class.start.max(self.virtual_time[class.priority]);
             }
-            let (priority, start) = (class.priority, class.start);
+            let Share { priority, start, .. } = *class;
             let better = best.is_none_or(|best| {
                 let best = &self.classes[best];
                 priority == best.priority && start < best.start
             });
             if better {
-                best = Some(*index);
+                best = Some(index);
             }
         }
         best
     }
 
-    /// Keeps the books after class `index` gave `packet`.
-    fn sent(&mut self, index: usize, packet: &P, now: Time) {
+    /// Class `index` sends a packet of `len_bytes`.
+    fn sent(&mut self, index: usize, len_bytes: u32) {
         let class = &mut self.classes[index];
         self.virtual_time[class.priority] = class.start;
-        class.start += f64::from(packet.len_bytes()) / class.share;
-        if let Some(bucket) = &mut class.bucket {
-            bucket.take(packet.len_bytes(), now);
-        }
-        class.backlogged = class.queue.backlog().packets > 0;
-        self.sending = Some(index);
+        class.start += f64::from(len_bytes) / class.share;
     }
 }
 
-impl<P: Packet> Discipline<P> for Cbq<P> {
+impl<P: Packet + 'static> Discipline<P> for Cbq<P> {
     fn enqueue(&mut self, packet: P, cx: &mut Cx<'_, P>) {
-        let class = &mut self.classes[usize::from(self.class_of[usize::from(packet.class())])];
-        class.queue.enqueue(packet, cx);
-        class.backlogged = class.queue.backlog().packets > 0;
+        let class = self.class_of[usize::from(packet.class())];
+        self.queues.enqueue(usize::from(class), packet, cx);
     }
 
-    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P> {
-        self.finish_transmission(cx);
-        self.wake = None;
-        // Filled only when a class with a backlog gives nothing: it shapes, or has dropped all it had.
-        let mut refused = Vec::new();
-        while let Some(index) = self.next_class(cx.now, &refused) {
-            let class = &mut self.classes[index];
-            if let Some(packet) = class.queue.dequeue(cx) {
-                self.sent(index, &packet, cx.now);
-                return Some(packet);
-            }
-            class.backlogged = class.queue.backlog().packets > 0;
-            if let Some(at) = class.queue.poll_at() {
-                self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
-            }
-            refused.resize(self.classes.len(), false);
-            refused[index] = true;
+    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Served<P> {
+        let Self { queues, shares, .. } = self;
+        let now = cx.now;
+        if let Some((class, packet)) = queues.dequeue(cx, |queues| shares.pick(|class| queues.may_send(class, now))) {
+            shares.sent(class, packet.len_bytes());
+            return Served::Packet(packet);
         }
-        None
-    }
-
-    fn poll_at(&self) -> Option<Time> {
-        self.wake
+        match queues.poll_at(|_| true) {
+            Time::NEVER => Served::Idle,
+            at => Served::PollAt(at),
+        }
     }
 
     fn backlog(&self) -> Backlog {
-        self.classes.iter().map(|class| class.queue.backlog()).fold(Backlog::default(), |sum, backlog| Backlog {
-            packets: sum.packets + backlog.packets,
-            bytes: sum.bytes + backlog.bytes,
-        })
+        self.queues.backlog()
     }
 
     fn state_bytes(&self) -> u64 {
-        let own = heap_bytes(&self.classes) + heap_bytes(&self.class_of) + heap_bytes(&self.order);
-        let queues: u64 = self.classes.iter().map(|class| class.queue.state_bytes()).sum();
-        inline_bytes(self) + own + heap_bytes(&self.virtual_time) + queues
+        let Shares { classes, order, virtual_time } = &self.shares;
+        let shares = heap_bytes(classes) + heap_bytes(order) + heap_bytes(virtual_time);
+        inline_bytes(self) + shares + heap_bytes(&self.class_of) + self.queues.state_bytes()
+    }
+
+    fn children(&self, visit: &mut dyn FnMut(&dyn Discipline<P>)) {
+        self.queues.disciplines().for_each(visit);
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        visit("backlogged_classes", self.classes.iter().filter(|class| class.backlogged).count() as f64);
-    }
-
-    /// The state of each class's queue for `flow`, in the order of the classes.
-    fn flow_gauges(&self, flow: FlowKey, visit: &mut dyn FnMut(&'static str, f64)) {
-        for class in &self.classes {
-            class.queue.flow_gauges(flow, visit);
-        }
+        let backlogged = (0..self.queues.len()).filter(|&class| self.queues.holds(class));
+        visit("backlogged_classes", backlogged.count() as f64);
     }
 }
 

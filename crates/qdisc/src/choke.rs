@@ -50,7 +50,7 @@ use crate::memory::{heap_bytes, inline_bytes};
 use crate::random_access_fifo::RandomAccessFifo;
 use crate::red::{IdleDecay, Profile, thresholds, uniform_gap_probability};
 use crate::require;
-use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, MarkReason, Packet, ParameterError, Time, uniform};
+use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, MarkReason, Packet, ParameterError, Served, Time, uniform};
 
 /// Parameters of CHOKe.
 #[derive(Clone, Debug, PartialEq)]
@@ -275,14 +275,14 @@ impl<P: Packet> Discipline<P> for Choke<P> {
         self.packets.push_back(packet);
     }
 
-    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P> {
+    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Served<P> {
         let Some(packet) = self.packets.pop_front() else {
             self.idle_since.get_or_insert(cx.now);
-            return None;
+            return Served::Idle;
         };
         self.backlog.packets -= 1;
         self.backlog.bytes -= u64::from(packet.len_bytes());
-        Some(packet)
+        Served::Packet(packet)
     }
 
     fn backlog(&self) -> Backlog {

@@ -46,7 +46,7 @@ use crate::limit::{Limit, check_probability};
 use crate::memory::inline_bytes;
 use crate::require;
 use crate::timed_fifo::{TimedFifo, TimedQueue};
-use crate::{Backlog, Cx, Discipline, DropReason, MarkReason, Packet, ParameterError, Span, Time, uniform};
+use crate::{Backlog, Cx, Discipline, DropReason, MarkReason, Packet, ParameterError, Served, Span, Time, uniform};
 
 /// Parameters of COBALT.
 #[derive(Clone, Debug, PartialEq)]
@@ -297,17 +297,17 @@ impl<P: Packet> Discipline<P> for Cobalt<P> {
         self.queue.push(packet, cx.now);
     }
 
-    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P> {
+    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Served<P> {
         while let Some((mut packet, came_at)) = self.queue.pop() {
             self.sojourn_time = cx.now.since(came_at);
             let drop = self.should_drop(&mut packet, cx);
             if !drop || self.queue.backlog().packets == 0 {
-                return Some(packet);
+                return Served::Packet(packet);
             }
             cx.sink.dropped(packet, DropReason::Early, true);
         }
         self.ran_empty(cx.now);
-        None
+        Served::Idle
     }
 
     fn backlog(&self) -> Backlog {

@@ -344,7 +344,7 @@ fn a_mark_of_the_control_law_is_early_and_one_of_the_threshold_forced() {
     }
     // The first has not waited for as long as the threshold. The law is due at 210 and, having been late, at 211 ms.
     for time in [10, 210, 211, 212] {
-        cobalt.dequeue(&mut Cx { now: at(time), rng: &mut rng, sink: &mut marks }).unwrap();
+        cobalt.dequeue(&mut Cx { now: at(time), rng: &mut rng, sink: &mut marks }).packet().unwrap();
     }
     assert_eq!(marks.0, [MarkReason::Early, MarkReason::Early, MarkReason::Forced]);
 }

@@ -46,7 +46,7 @@ use crate::limit::Limit;
 use crate::memory::inline_bytes;
 use crate::require;
 use crate::timed_fifo::{TimedFifo, TimedQueue};
-use crate::{Backlog, Cx, Discipline, DropReason, MarkReason, Packet, ParameterError, Span, Time};
+use crate::{Backlog, Cx, Discipline, DropReason, MarkReason, Packet, ParameterError, Served, Span, Time};
 
 /// Parameters of CoDel.
 #[derive(Clone, Debug, PartialEq)]
@@ -295,8 +295,8 @@ impl<P: Packet> Discipline<P> for Codel<P> {
         self.queue.push(packet, cx.now);
     }
 
-    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P> {
-        self.state.dequeue(&self.law, &mut self.queue, cx)
+    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Served<P> {
+        self.state.dequeue(&self.law, &mut self.queue, cx).into()
     }
 
     fn backlog(&self) -> Backlog {

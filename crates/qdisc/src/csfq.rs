@@ -70,7 +70,7 @@ use crate::class_weight::{ClassWeight, weights_by_class};
 use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
 use crate::require;
-use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, RateLabel, Time, uniform};
+use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, RateLabel, Served, Time, uniform};
 
 /// Role of the router for the packets of this queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -230,11 +230,11 @@ impl<P: Packet> Discipline<P> for Csfq<P> {
         self.packets.push_back(packet);
     }
 
-    fn dequeue(&mut self, _cx: &mut Cx<'_, P>) -> Option<P> {
-        let packet = self.packets.pop_front()?;
+    fn dequeue(&mut self, _cx: &mut Cx<'_, P>) -> Served<P> {
+        let Some(packet) = self.packets.pop_front() else { return Served::Idle };
         self.backlog.packets -= 1;
         self.backlog.bytes -= u64::from(packet.len_bytes());
-        Some(packet)
+        Served::Packet(packet)
     }
 
     fn backlog(&self) -> Backlog {

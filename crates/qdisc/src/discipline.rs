@@ -23,31 +23,74 @@ pub trait Sink<P> {
     fn marked(&mut self, packet: &P, reason: MarkReason);
 }
 
+/// The answer of a discipline that is asked for the next packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Served<P> {
+    /// The next packet to send.
+    Packet(P),
+    /// Packets are queued, but none may go before this time, unless another one arrives. It is after the call.
+    PollAt(Time),
+    /// Nothing to send until another packet arrives.
+    Idle,
+}
+
+impl<P> Served<P> {
+    /// The packet, if there is one.
+    #[inline]
+    #[must_use]
+    pub fn packet(self) -> Option<P> {
+        match self {
+            Self::Packet(packet) => Some(packet),
+            Self::PollAt(_) | Self::Idle => None,
+        }
+    }
+
+    /// When to ask again, if the link were free: [`Time::NEVER`] if only an arrival changes the answer. A discipline
+    /// that wants to be asked again at once would never let the next packet arrive.
+    #[inline]
+    #[must_use]
+    pub fn ask_at(&self, now: Time) -> Time {
+        match self {
+            Self::Packet(_) => now,
+            Self::PollAt(at) if *at > now => *at,
+            Self::PollAt(_) | Self::Idle => Time::NEVER,
+        }
+    }
+}
+
+impl<P> From<Option<P>> for Served<P> {
+    /// The answer of a discipline that never holds packets back.
+    #[inline]
+    fn from(next: Option<P>) -> Self {
+        next.map_or(Self::Idle, Self::Packet)
+    }
+}
+
 /// A queue discipline that holds its packets.
 pub trait Discipline<P: Packet>: Send {
     /// Takes an arriving packet. Whatever is dropped, this packet or one already queued, goes to the sink.
     fn enqueue(&mut self, packet: P, cx: &mut Cx<'_, P>);
 
     /// The next packet to send, if one may go now. The caller asks when the link is free: at the end of each
-    /// transmission, at [`Discipline::poll_at`], and after an enqueue into an idle link. An answer of `None` means that
-    /// the link goes idle.
-    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P>;
-
-    /// When to ask again after [`Discipline::dequeue`] gave `None` although packets are queued (shapers).
-    fn poll_at(&self) -> Option<Time> {
-        None
-    }
+    /// transmission, at the time of [`Served::PollAt`], and after an enqueue into an idle link. If no packet comes, the
+    /// link goes idle.
+    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Served<P>;
 
     /// The queued packets and bytes.
     fn backlog(&self) -> Backlog;
 
     /// Bytes of memory that the discipline's own state takes now: tables, per-flow entries, books. Without the packets
-    /// queued and their queue.
+    /// queued and their queue. Includes the disciplines inside this one.
     fn state_bytes(&self) -> u64;
+
+    /// Shows each discipline inside this one.
+    fn children(&self, _visit: &mut dyn FnMut(&dyn Discipline<P>)) {}
 
     /// Shows each named gauge with its current value.
     fn gauges(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// Shows each gauge that the discipline keeps for `flow`.
-    fn flow_gauges(&self, _flow: FlowKey, _visit: &mut dyn FnMut(&'static str, f64)) {}
+    /// Shows each gauge that the discipline, or one inside it, keeps for `flow`.
+    fn flow_gauges(&self, flow: FlowKey, visit: &mut dyn FnMut(&'static str, f64)) {
+        self.children(&mut |child| child.flow_gauges(flow, visit));
+    }
 }

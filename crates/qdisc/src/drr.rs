@@ -52,7 +52,7 @@ use crate::indexed_heap::IndexedHeap;
 use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
 use crate::require;
-use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, hash_flow};
+use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, Served, hash_flow};
 
 /// Parameters of DRR.
 #[derive(Clone, Debug, PartialEq)]
@@ -235,22 +235,22 @@ impl<P: Packet> Discipline<P> for Drr<P> {
     }
 
     /// Paper, section 3: one quantum a turn; a flow keeps its turn while its deficit covers its first packet.
-    fn dequeue(&mut self, _cx: &mut Cx<'_, P>) -> Option<P> {
+    fn dequeue(&mut self, _cx: &mut Cx<'_, P>) -> Served<P> {
         loop {
             let slot = self.turn;
             if slot == NONE {
-                return None;
+                return Served::Idle;
             }
             let flow = &mut self.flows[slot];
             if core::mem::take(&mut flow.fresh) {
                 flow.deficit += flow.quantum;
             }
-            let len_bytes = flow.packets.front()?.len_bytes();
+            let Some(len_bytes) = flow.packets.front().map(Packet::len_bytes) else { return Served::Idle };
             if u64::from(len_bytes) <= flow.deficit {
                 flow.deficit -= u64::from(len_bytes);
                 let packet = flow.packets.pop_front();
                 self.removed(slot, len_bytes);
-                return packet;
+                return packet.into();
             }
             flow.fresh = true;
             self.unlink(slot);

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use crate::{Admission, Backlog, Cx, Discipline, FlowKey, Offer, Packet, Ticket, Verdict};
+use crate::{Admission, Backlog, Cx, Discipline, FlowKey, Offer, Packet, Served, Ticket, Verdict};
 
 /// An admission law with the FIFO queue that it guards.
 pub struct Fifo<P, A: ?Sized = dyn Admission> {
@@ -47,22 +47,22 @@ impl<P: Packet, A: Admission + ?Sized> Discipline<P> for Fifo<P, A> {
         self.packets.push_back((Some(packet), ticket));
     }
 
-    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P> {
+    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Served<P> {
         let Some((Some(first), ticket)) = self.packets.front() else {
             if !self.idle {
                 self.law.idle(cx.now);
                 self.idle = true;
             }
-            return None;
+            return Served::Idle;
         };
         let (len_bytes, ticket) = (first.len_bytes(), *ticket);
         self.idle = false;
         self.backlog.packets -= 1;
         self.backlog.bytes -= u64::from(len_bytes);
         self.law.release(ticket, len_bytes, self.backlog, cx.now);
-        let packet = self.packets.front_mut()?.0.take();
+        let packet = self.packets.front_mut().and_then(|(packet, _)| packet.take());
         self.packets.pop_front();
-        packet
+        packet.into()
     }
 
     fn backlog(&self) -> Backlog {
@@ -105,8 +105,8 @@ mod tests {
         for packet in [Labelled::new(4, 1, 601, 0), Labelled::new(5, 1, 600, 0)] {
             bench.enqueue(packet);
         }
-        assert_eq!(bench.discipline.poll_at(), None, "a FIFO queue gives whatever it holds");
         assert_eq!(bench.drain(), vec![2, 5]);
+        assert_eq!(bench.serve(), Served::Idle);
         assert_eq!(bench.discipline.backlog(), Backlog::default());
     }
 }

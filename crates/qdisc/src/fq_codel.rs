@@ -57,7 +57,9 @@ use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
 use crate::require;
 use crate::timed_fifo::TimedQueue;
-use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, Span, Time, hash_flow, table_index};
+use crate::{
+    Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, Served, Span, Time, hash_flow, table_index,
+};
 
 mod packet_pool;
 
@@ -354,12 +356,12 @@ impl<P: Packet> Discipline<P> for FqCodel<P> {
     }
 
     /// RFC 8290, section 4.2.
-    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P> {
+    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Served<P> {
         loop {
             let list = if self.new.len > 0 { &mut self.new } else { &mut self.old };
             let index = list.first;
             if index == NONE {
-                return None;
+                return Served::Idle;
             }
             let queue = &mut self.queues[index as usize];
             if queue.deficit <= 0 {
@@ -375,7 +377,7 @@ impl<P: Packet> Discipline<P> for FqCodel<P> {
                 queue.deficit -= i64::from(packet.len_bytes());
                 self.sojourn_time = queue.codel.sojourn_time;
                 self.rank(index);
-                return Some(packet);
+                return Served::Packet(packet);
             }
             list.pop_front(&self.queues);
             match self.queues[index as usize].activity {

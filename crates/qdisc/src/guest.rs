@@ -9,7 +9,9 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::{Admission, Arrival, Backlog, Cx, Discipline, DropReason, FlowKey, MarkReason, Packet, Queue, Time};
+use crate::{
+    Admission, Arrival, Backlog, Cx, Discipline, DropReason, FlowKey, MarkReason, Packet, Queue, Served, Time,
+};
 
 /// Either kind of guest.
 pub enum Guest {
@@ -72,12 +74,7 @@ pub trait GuestDiscipline: Send {
     fn enqueue(&mut self, number: u64, arrival: &Arrival, moment: Moment, orders: &mut Vec<Order>);
 
     /// The number of the next packet to send, if one may go now. Orders are carried out first.
-    fn dequeue(&mut self, moment: Moment, orders: &mut Vec<Order>) -> Option<u64>;
-
-    /// When to ask again after [`GuestDiscipline::dequeue`] gave `None` although packets are queued.
-    fn poll_at(&self) -> Option<Time> {
-        None
-    }
+    fn dequeue(&mut self, moment: Moment, orders: &mut Vec<Order>) -> Served<u64>;
 
     /// An order about packet `number`, or its choice as the next, cannot be carried out.
     fn refused(&mut self, number: u64, flow: Option<FlowKey>, now: Time, fault: GuestFault);
@@ -168,27 +165,28 @@ impl<P: Packet> Discipline<P> for GuestQueue<P> {
         self.carry_out(orders, Some(number), cx);
     }
 
-    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P> {
+    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Served<P> {
         if self.guest.has_failed() {
-            return self.first();
+            return self.first().into();
         }
         let mut orders = core::mem::take(&mut self.orders);
         let next = self.guest.dequeue(self.moment(cx.now), &mut orders);
         self.carry_out(orders, None, cx);
         if self.guest.has_failed() {
-            return self.first();
+            return self.first().into();
         }
-        let number = next?;
-        let packet = self.take(number);
-        if packet.is_none() {
-            self.guest.refused(number, None, cx.now, GuestFault::NotQueued);
-            return self.first();
-        }
-        packet
-    }
-
-    fn poll_at(&self) -> Option<Time> {
-        if self.guest.has_failed() { None } else { self.guest.poll_at() }
+        let number = match next {
+            Served::Packet(number) => number,
+            Served::PollAt(at) if !self.packets.is_empty() => return Served::PollAt(at),
+            _ => return Served::Idle,
+        };
+        self.take(number).map_or_else(
+            || {
+                self.guest.refused(number, None, cx.now, GuestFault::NotQueued);
+                self.first().into()
+            },
+            Served::Packet,
+        )
     }
 
     fn backlog(&self) -> Backlog {

@@ -39,10 +39,10 @@ where
         (self.enqueue)(number, orders);
     }
 
-    fn dequeue(&mut self, moment: Moment, orders: &mut Vec<Order>) -> Option<u64> {
+    fn dequeue(&mut self, moment: Moment, orders: &mut Vec<Order>) -> Served<u64> {
         assert!(!self.has_failed());
         self.notes.backlogs.lock().unwrap().push(moment.backlog);
-        (self.dequeue)(orders)
+        (self.dequeue)(orders).into()
     }
 
     fn refused(&mut self, number: u64, flow: Option<FlowKey>, _now: Time, fault: GuestFault) {

@@ -1,11 +1,11 @@
-//! A line behind a discipline: who asks it for packets, and when.
+//! A line behind a discipline, for whatever drives a discipline without a simulated network: the replay of a capture,
+//! the live data plane, the measurement of what a discipline costs.
 //!
-//! Whatever drives a discipline without a simulated network does it with this: the replay of a capture, the measurement
-//! of what a discipline costs. Time is an argument, so the line serves a real clock as well as a recorded one. The
-//! ports of the simulator (`crates/engine/src/router/`) differ: they hand a packet to their link at the start of the
-//! transmission, with a time of arrival in the future. They never hold the packet on the wire, unlike this line.
+//! Time is an argument, so the line serves a real clock as well as a recorded one. It holds a packet until its last bit
+//! has left. The simulator's port hands it to the next node when the transmission starts, with an arrival time in the
+//! future. Both ask for packets through a [`Server`].
 
-use crate::{Cx, Discipline, Packet, Rate, Rng, Sink, Span, Time};
+use crate::{Cx, Discipline, Packet, Rate, Rng, Served, Server, Sink, Span, Time, Transmitter};
 
 /// The observer of events at a [`Line`], in addition to drops and marks.
 pub trait Watcher<P: Packet>: Sink<P> {
@@ -29,45 +29,41 @@ pub trait Watcher<P: Packet>: Sink<P> {
 /// begins to leave finds the room that it leaves. The caller keeps this order by [`Line::run_until`] before each
 /// [`Line::arrive`].
 pub struct Line<P> {
-    rate: Rate,
-    sending: Option<P>,
-    /// The end of the transmission, or the time at which to call the queue again.
-    next: Option<Time>,
-    /// A length in bytes with its transmission time: packets of one length come in rows, and a division is slow.
-    transmission: (u32, Span),
+    server: Server,
+    wire: Wire<P>,
 }
 
 impl<P: Packet> Line<P> {
     /// An idle line.
     #[must_use]
     pub fn new(rate: Rate) -> Self {
-        Self { rate, sending: None, next: None, transmission: (0, Span::from_picoseconds(0)) }
+        Self { server: Server::default(), wire: Wire { rate, sending: None, transmission: NO_PACKET } }
     }
 
     /// When there is something to do if no packet arrives before; `None` where only an arrival gives the line work.
     /// [`Time::NEVER`] if that lies beyond the last time that there is.
     #[must_use]
     pub fn next(&self) -> Option<Time> {
-        self.next
+        self.server.next()
     }
 
     /// Whether a packet is in transmission.
     #[must_use]
     pub fn is_sending(&self) -> bool {
-        self.sending.is_some()
+        self.server.is_sending()
     }
 
     /// Changes the rate, from the next transmission on.
     pub fn set_rate(&mut self, rate: Rate) {
-        self.rate = rate;
-        self.transmission = (0, Span::from_picoseconds(0));
+        self.wire.rate = rate;
+        self.wire.transmission = NO_PACKET;
     }
 
     /// A transmission due before `earliest` is due then. A driver that has been late says so in order not to catch up
     /// all that it has missed.
     #[inline]
     pub fn start_no_earlier(&mut self, earliest: Time) {
-        self.next = self.next.map(|next| next.max(earliest));
+        self.server.start_no_earlier(earliest);
     }
 
     /// Sends at once, at `now`, the packet in transmission and all that the queue gives.
@@ -79,12 +75,12 @@ impl<P: Packet> Line<P> {
         watcher: &mut W,
     ) {
         watcher.advance(now, queue);
-        while let Some(packet) =
-            self.sending.take().or_else(|| queue.dequeue(&mut Cx { now, rng: &mut *rng, sink: &mut *watcher }))
-        {
+        let mut dequeue =
+            |watcher: &mut W, rng: &mut dyn Rng| queue.dequeue(&mut Cx { now, rng, sink: watcher }).packet();
+        while let Some(packet) = self.wire.sending.take().or_else(|| dequeue(watcher, rng)) {
             watcher.sent(&packet);
         }
-        self.serve(now, queue, rng, watcher);
+        self.server.serve(now, queue, &mut Watched { wire: &mut self.wire, rng, watcher });
     }
 
     /// Does all that is due at `until` or before.
@@ -96,13 +92,7 @@ impl<P: Packet> Line<P> {
         rng: &mut dyn Rng,
         watcher: &mut W,
     ) {
-        while let Some(at) = self.next.filter(|&at| at <= until) {
-            watcher.advance(at, queue);
-            if let Some(packet) = &self.sending {
-                watcher.sent(packet);
-            }
-            self.serve(at, queue, rng, watcher);
-        }
+        self.server.run_until(until, queue, &mut Watched { wire: &mut self.wire, rng, watcher });
     }
 
     /// A packet arrives at `now`, when all that was due has been done. An idle line asks the queue for a packet.
@@ -119,26 +109,52 @@ impl<P: Packet> Line<P> {
         watcher.arriving(&packet);
         queue.enqueue(packet, &mut Cx { now, rng: &mut *rng, sink: &mut *watcher });
         watcher.arrived(queue);
-        if self.sending.is_none() {
-            self.serve(now, queue, rng, watcher);
+        if !self.server.is_sending() {
+            self.server.serve(now, queue, &mut Watched { wire: &mut self.wire, rng, watcher });
+        }
+    }
+}
+
+struct Wire<P> {
+    rate: Rate,
+    sending: Option<P>,
+    /// A length in bytes with its transmission time: packets of one length come in rows, and a division is slow.
+    transmission: (u32, Span),
+}
+
+const NO_PACKET: (u32, Span) = (0, Span::ZERO);
+
+/// A wire and the observer of its events.
+struct Watched<'a, P, W> {
+    wire: &'a mut Wire<P>,
+    rng: &'a mut dyn Rng,
+    watcher: &'a mut W,
+}
+
+impl<P: Packet, W: Watcher<P>> Transmitter<P> for Watched<'_, P, W> {
+    #[inline]
+    fn advance(&mut self, now: Time, queue: &dyn Discipline<P>) {
+        self.watcher.advance(now, queue);
+        if let Some(packet) = &self.wire.sending {
+            self.watcher.sent(packet);
+            self.wire.sending = None;
         }
     }
 
-    /// The line is free: takes the next packet, or the time to ask again.
     #[inline]
-    fn serve<W: Watcher<P>>(&mut self, now: Time, queue: &mut dyn Discipline<P>, rng: &mut dyn Rng, watcher: &mut W) {
-        self.sending = queue.dequeue(&mut Cx { now, rng, sink: watcher });
-        self.next = match &self.sending {
-            Some(packet) => {
-                let len_bytes = packet.len_bytes();
-                if self.transmission.0 != len_bytes {
-                    self.transmission = (len_bytes, self.rate.transmission_time(u64::from(len_bytes)));
-                }
-                Some(now.saturating_add(self.transmission.1))
-            }
-            // One that wants to be asked again at once would never let the next packet arrive.
-            None => queue.poll_at().filter(|&at| at > now && queue.backlog().packets > 0),
-        };
+    fn ask(&mut self, now: Time, queue: &mut dyn Discipline<P>) -> Served<P> {
+        queue.dequeue(&mut Cx { now, rng: &mut *self.rng, sink: &mut *self.watcher })
+    }
+
+    #[inline]
+    fn transmit(&mut self, packet: P, now: Time) -> Time {
+        let len_bytes = packet.len_bytes();
+        self.wire.sending = Some(packet);
+        let (memo, span) = &mut self.wire.transmission;
+        if *memo != len_bytes {
+            (*memo, *span) = (len_bytes, self.wire.rate.transmission_time(u64::from(len_bytes)));
+        }
+        now.saturating_add(*span)
     }
 }
 
@@ -295,17 +311,16 @@ mod tests {
     impl Discipline<Numbered> for Shaper {
         fn enqueue(&mut self, packet: Numbered, cx: &mut Cx<'_, Numbered>) {
             match self.packet {
-                None if packet.len_bytes() > 0 => self.packet = Some(packet),
-                _ => cx.sink.dropped(packet, DropReason::Overflow, false),
+                None => self.packet = Some(packet),
+                Some(_) => cx.sink.dropped(packet, DropReason::Overflow, false),
             }
         }
 
-        fn dequeue(&mut self, cx: &mut Cx<'_, Numbered>) -> Option<Numbered> {
-            if cx.now < self.ready_at { None } else { self.packet.take() }
-        }
-
-        fn poll_at(&self) -> Option<Time> {
-            self.poll_at
+        fn dequeue(&mut self, cx: &mut Cx<'_, Numbered>) -> Served<Numbered> {
+            if cx.now < self.ready_at {
+                return self.poll_at.map_or(Served::Idle, Served::PollAt);
+            }
+            self.packet.take().into()
         }
 
         fn backlog(&self) -> Backlog {
@@ -338,20 +353,18 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_is_not_asked_again_at_once_nor_for_nothing() {
+    fn a_queue_is_not_asked_again_at_once() {
         let mut rng = rng();
-        let mut next = |len_bytes, poll_at| {
+        let mut next = |poll_at| {
             let mut shaper = Shaper { packet: None, ready_at: Time::NEVER, poll_at };
             let mut line = Line::new(Rate::megabits(8));
-            line.arrive(Numbered(1, len_bytes), at(10), &mut shaper, &mut rng, &mut Log::default());
+            line.arrive(Numbered(1, 100), at(10), &mut shaper, &mut rng, &mut Log::default());
             line.next()
         };
         let soon = at(10) + Span::from_picoseconds(1);
         for (poll_at, expected) in [(None, None), (Some(at(9)), None), (Some(at(10)), None), (Some(soon), Some(soon))] {
-            assert_eq!(next(100, poll_at), expected, "{poll_at:?}");
+            assert_eq!(next(poll_at), expected, "{poll_at:?}");
         }
-        // Without a backlog there is nothing to ask for.
-        assert_eq!(next(0, Some(at(30))), None);
     }
 
     #[test]

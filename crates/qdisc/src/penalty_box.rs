@@ -312,7 +312,7 @@ impl PenaltyBox {
     /// A packet of a flow in the box: the token bucket, then RED.
     fn admit_boxed(&mut self, slot: u32, arrival: &Arrival, offer: &mut Offer<'_>) -> Verdict {
         self.flows[slot].arrived += u64::from(arrival.len_bytes);
-        if !self.bucket.is_ready(offer.now) {
+        if self.bucket.ready_at(arrival.len_bytes) > offer.now {
             return Verdict::Drop(DropReason::RateLimit);
         }
         let verdict = self.red.admit(arrival, offer);

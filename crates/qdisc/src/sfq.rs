@@ -60,7 +60,9 @@ use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
 use crate::require;
 use crate::round_robin::RoundRobin;
-use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, SfqPlacement, Time, hash_flow};
+use crate::{
+    Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, Served, SfqPlacement, Time, hash_flow,
+};
 
 /// Parameters of SFQ.
 #[derive(Clone, Debug, PartialEq)]
@@ -298,13 +300,13 @@ impl<P: Packet> Discipline<P> for Sfq<P> {
         }
     }
 
-    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P> {
+    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Served<P> {
         self.perturb_if_due(cx);
-        let (bucket, packet) = self.queues.pop()?;
+        let Some((bucket, packet)) = self.queues.pop() else { return Served::Idle };
         self.served += 1;
         self.last_served[bucket as usize] = self.served;
         self.resized(bucket);
-        Some(packet)
+        Served::Packet(packet)
     }
 
     fn backlog(&self) -> Backlog {

@@ -44,7 +44,8 @@ use crate::memory::{heap_bytes, inline_bytes};
 use crate::round_robin::RoundRobin;
 use crate::sfq::{check_buckets, check_quantum};
 use crate::{
-    Admission, Backlog, Cx, Discipline, FlowKey, Offer, Packet, ParameterError, Red, RedConfig, SfqPlacement, Verdict,
+    Admission, Backlog, Cx, Discipline, FlowKey, Offer, Packet, ParameterError, Red, RedConfig, Served, SfqPlacement,
+    Verdict,
 };
 
 /// Parameters of SFQ with RED in each bucket.
@@ -189,12 +190,12 @@ impl<P: Packet> Discipline<P> for SfqRed<P> {
         self.queues.push_back(bucket, packet);
     }
 
-    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P> {
-        let (bucket, packet) = self.queues.pop()?;
+    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Served<P> {
+        let Some((bucket, packet)) = self.queues.pop() else { return Served::Idle };
         if self.queues.backlog_of(bucket).packets == 0 {
             self.laws[bucket as usize].idle(cx.now);
         }
-        Some(packet)
+        Served::Packet(packet)
     }
 
     fn backlog(&self) -> Backlog {

@@ -9,8 +9,8 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
 use crate::{
-    Admission, Arrival, Backlog, Cx, Discipline, DropReason, Ecn, FlowKey, MarkReason, Offer, Packet, Rate, Sink, Span,
-    Ticket, Time, Verdict,
+    Admission, Arrival, Backlog, Cx, Discipline, DropReason, Ecn, FlowKey, MarkReason, Offer, Packet, Rate, Served,
+    Sink, Span, Ticket, Time, Verdict,
 };
 
 pub const LINK: Rate = Rate::megabits(100);
@@ -248,9 +248,13 @@ impl<D: Discipline<Labelled>> Bench<D> {
         self.discipline.enqueue(packet, &mut cx);
     }
 
-    pub fn dequeue(&mut self) -> Option<Labelled> {
+    pub fn serve(&mut self) -> Served<Labelled> {
         let mut cx = Cx { now: self.now, rng: &mut self.rng, sink: &mut self.dropped };
         self.discipline.dequeue(&mut cx)
+    }
+
+    pub fn dequeue(&mut self) -> Option<Labelled> {
+        self.serve().packet()
     }
 
     /// The labels in the order of departure until nothing may go.

@@ -51,7 +51,7 @@ use crate::flow_slots::FlowSlots;
 use crate::indexed_heap::IndexedHeap;
 use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
-use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, Time};
+use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, Served, Time};
 
 /// Parameters of WFQ.
 #[derive(Clone, Debug, PartialEq)]
@@ -272,15 +272,15 @@ impl<P: Packet> Discipline<P> for Wfq<P> {
         }
     }
 
-    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P> {
+    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Served<P> {
         self.advance(cx.now);
         let Some((_, slot)) = self.first.first() else {
             self.reset();
-            return None;
+            return Served::Idle;
         };
-        let tagged = self.flows[slot].packets.pop_front()?;
+        let Some(tagged) = self.flows[slot].packets.pop_front() else { return Served::Idle };
         self.removed(slot, tagged.packet.len_bytes());
-        Some(tagged.packet)
+        Served::Packet(tagged.packet)
     }
 
     fn backlog(&self) -> Backlog {

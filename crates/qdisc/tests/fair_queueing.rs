@@ -1,6 +1,6 @@
 //! Bounds of fair queueing against the fluid server.
 
-use forebay_qdisc::{ClassWeight, Cx, Discipline, Drr, DrrConfig, FlowKey, Rate, Span, Time, Wfq, WfqConfig};
+use forebay_qdisc::{ClassWeight, Cx, Discipline, Drr, DrrConfig, FlowKey, Rate, Served, Span, Time, Wfq, WfqConfig};
 use forebay_testkit::{FluidArrival, Recorder, TestPacket, gps_finish_times_s};
 use forebay_units::{Bytes, QueueSize};
 use proptest::prelude::*;
@@ -39,14 +39,14 @@ fn finish_times_s(discipline: &mut dyn Discipline<TestPacket>, arrivals: &[(u64,
             }
             _ => {
                 let mut cx = Cx { now: free_at, rng: &mut rng, sink: &mut recorder };
-                let Some(packet) = discipline.dequeue(&mut cx) else { return finish };
+                let Some(packet) = discipline.dequeue(&mut cx).packet() else { return finish };
                 free_at += LINK.transmission_time(u64::from(packet.len_bytes));
                 finish[packet.id as usize] = free_at.seconds();
                 // A link that finds nothing more goes idle at the end of this transmission.
                 let next = pending.peek().map(|(_, (at_us, ..))| Time::ZERO + Span::from_microseconds(*at_us));
                 if discipline.backlog().packets == 0 && next.is_none_or(|at| at > free_at) {
                     let mut cx = Cx { now: free_at, rng: &mut rng, sink: &mut recorder };
-                    assert!(discipline.dequeue(&mut cx).is_none());
+                    assert_eq!(discipline.dequeue(&mut cx), Served::Idle);
                 }
             }
         }
@@ -101,7 +101,7 @@ proptest! {
         let mut shares = [0.0; 4];
         let mut ahead = [[(0.0_f64, 0.0_f64); 4]; 4];
         while left.iter().all(|packets| *packets > 0) {
-            let packet = drr.dequeue(&mut cx).unwrap();
+            let packet = drr.dequeue(&mut cx).packet().unwrap();
             let served = usize::from(packet.class);
             left[served] -= 1;
             shares[served] += f64::from(packet.len_bytes) / WEIGHTS[served];

@@ -113,7 +113,6 @@ fn a_replay_without_end_is_refused() {
 struct Gate {
     packets: Vec<CapturedPacket>,
     opens: bool,
-    asked_at: Time,
 }
 
 impl Discipline<CapturedPacket> for Gate {
@@ -121,16 +120,15 @@ impl Discipline<CapturedPacket> for Gate {
         self.packets.push(packet);
     }
 
-    fn dequeue(&mut self, cx: &mut Cx<'_, CapturedPacket>) -> Option<CapturedPacket> {
-        self.asked_at = cx.now;
-        let open = self.opens && cx.now.picoseconds().is_multiple_of(1_000_000_000);
-        if open { self.packets.pop() } else { None }
-    }
-
-    fn poll_at(&self) -> Option<Time> {
-        let milliseconds = self.asked_at.picoseconds() / 1_000_000_000 + 1;
-        let waits = self.opens && !self.packets.is_empty();
-        waits.then(|| Time::ZERO.saturating_add(Span::from_milliseconds(milliseconds)))
+    fn dequeue(&mut self, cx: &mut Cx<'_, CapturedPacket>) -> Served<CapturedPacket> {
+        if !self.opens || self.packets.is_empty() {
+            return Served::Idle;
+        }
+        if cx.now.picoseconds().is_multiple_of(1_000_000_000) {
+            return self.packets.pop().into();
+        }
+        let milliseconds = cx.now.picoseconds() / 1_000_000_000 + 1;
+        Served::PollAt(Time::ZERO.saturating_add(Span::from_milliseconds(milliseconds)))
     }
 
     fn state_bytes(&self) -> u64 {
@@ -149,7 +147,7 @@ fn a_shaper_is_asked_again_and_a_leak_is_found() {
     let at = [0, 300, 2_500].map(|microseconds| (3, microseconds, 125, &frame[..]));
     let file = pcap(ETHERNET, &at);
     let replay_gate = |opens| {
-        let gate = Box::new(Gate { packets: Vec::new(), opens, asked_at: Time::ZERO });
+        let gate = Box::new(Gate { packets: Vec::new(), opens });
         replay_one(&file, Rate::megabits(1_000), "gate", gate, &ReplayOptions::default())
     };
     let result = replay_gate(true).unwrap();

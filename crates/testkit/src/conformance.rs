@@ -193,20 +193,21 @@ impl Run {
         self.check_drops(Some(self.arrived - 1))
     }
 
-    /// Asks for a packet; whether one came.
-    fn dequeue(&mut self) -> Result<bool, TestCaseError> {
-        let packet = self.metered.dequeue(self.now, &mut self.recorder).map_err(TestCaseError::fail)?;
+    /// Asks for a packet. Returns `None` if one came, else when to ask again.
+    fn dequeue(&mut self) -> Result<Option<Time>, TestCaseError> {
+        let served = self.metered.dequeue(self.now, &mut self.recorder).map_err(TestCaseError::fail)?;
         self.check_marks()?;
         self.check_drops(None)?;
-        let Some(packet) = packet else {
-            let wake = self.metered.discipline.poll_at();
-            prop_assert!(
-                self.queued.is_empty() || wake.is_some_and(|at| at > self.now),
+        let ask_at = served.ask_at(self.now);
+        let Some(packet) = served.packet() else {
+            prop_assert_eq!(
+                self.queued.is_empty(),
+                ask_at == Time::NEVER,
                 "nothing to send with {} packets queued, and to ask again at {:?}",
                 self.queued.len(),
-                wake
+                ask_at
             );
-            return Ok(false);
+            return Ok(Some(ask_at));
         };
         // A router may write a flow's rate on a packet; nothing else changes but for marks.
         let expected = TestPacket { rate_label: packet.rate_label, ..self.leave(packet.id)? };
@@ -214,7 +215,7 @@ impl Run {
         let overtaken = self.queued.values().find(|other| other.flow == packet.flow && other.id < packet.id);
         prop_assert!(overtaken.is_none(), "packet {} overtook {:?} of its flow", packet.id, overtaken);
         self.departed.push((self.now, packet.id));
-        Ok(true)
+        Ok(None)
     }
 
     /// Takes a packet out of the model.
@@ -284,17 +285,15 @@ impl Run {
     fn drain(&mut self) -> Result<(), TestCaseError> {
         let mut waits = 0;
         while !self.queued.is_empty() {
-            if self.dequeue()? {
+            let Some(ask_at) = self.dequeue()? else {
                 self.check_backlog()?;
                 continue;
-            }
+            };
             waits += 1;
             prop_assert!(waits < 10_000, "{} packets stay queued forever", self.queued.len());
-            if let Some(at) = self.metered.discipline.poll_at() {
-                self.now = self.now.max(at);
-            }
+            self.now = ask_at;
         }
-        prop_assert!(!self.dequeue()?);
+        prop_assert!(self.dequeue()?.is_some());
         self.check_backlog()
     }
 }
@@ -303,7 +302,7 @@ impl Run {
 mod tests {
     use std::collections::VecDeque;
 
-    use forebay_qdisc::{Cx, DropTail, DropTailConfig, MarkReason, Packet, Rate};
+    use forebay_qdisc::{Cx, DropTail, DropTailConfig, MarkReason, Packet, Rate, Served};
     use forebay_units::QueueSize;
 
     use super::*;
@@ -352,9 +351,9 @@ mod tests {
             self.packets.push_back(packet);
         }
 
-        fn dequeue(&mut self, cx: &mut Cx<'_, TestPacket>) -> Option<TestPacket> {
+        fn dequeue(&mut self, cx: &mut Cx<'_, TestPacket>) -> Served<TestPacket> {
             let stalls = self.fault == Some(Fault::Stalls) && cx.now.picoseconds() % 2 == 1;
-            if stalls { None } else { self.packets.pop_front() }
+            if stalls { Served::Idle } else { self.packets.pop_front().into() }
         }
 
         fn state_bytes(&self) -> u64 {

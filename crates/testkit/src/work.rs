@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use forebay_qdisc::{Cx, Discipline, Ecn, FlowKey, RateLabel, Rng, Span, Time};
+use forebay_qdisc::{Cx, Discipline, Ecn, FlowKey, RateLabel, Rng, Served, Span, Time};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Infallible, SeedableRng, TryRng};
 
@@ -149,14 +149,14 @@ impl Metered {
     }
 
     /// Requests a packet; returns the excess work of the call, if any.
-    pub fn dequeue(&mut self, now: Time, sink: &mut Recorder) -> Result<Option<TestPacket>, String> {
+    pub fn dequeue(&mut self, now: Time, sink: &mut Recorder) -> Result<Served<TestPacket>, String> {
         let before = self.tally(sink);
         let marked = sink.marked.len();
-        let packet = self.discipline.dequeue(&mut Cx { now, rng: &mut self.rng, sink });
+        let served = self.discipline.dequeue(&mut Cx { now, rng: &mut self.rng, sink });
         let call = self.tally(sink).since(before);
         self.most.dequeue.raise(call);
         check("a dequeue", call, self.bound.dequeue, sink.marked.len() - marked)?;
-        Ok(packet)
+        Ok(served)
     }
 
     fn tally(&self, sink: &Recorder) -> Call {
@@ -235,7 +235,7 @@ impl Siege {
         let departures = self.pick(&[0, 1, 20, 2000, 20_000]);
         for _ in 0..departures {
             self.now += gap;
-            if self.metered.dequeue(self.now, &mut Recorder::default())?.is_none() {
+            if self.metered.dequeue(self.now, &mut Recorder::default())?.packet().is_none() {
                 break;
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! An idle port asks after the last arrival of an instant, so that the discipline chooses among all of them.
 
-use forebay_qdisc::{Cx, Discipline, Time};
+use forebay_qdisc::{Cx, Discipline, Served, Server, Time, Transmitter};
 
 use crate::driver::node::{Channels, Node, NodeId, just_before};
 use crate::link::Link;
@@ -22,47 +22,63 @@ pub(crate) enum Turn {
 }
 
 pub(crate) struct QueuePort {
-    link: Link,
     checkpoints: Checkpoints,
-    books: Books,
     discipline: Box<dyn Discipline<Packet>>,
-    /// The end of the last transmission has not been dealt with.
-    busy: bool,
+    server: Server,
+    sender: Sender,
     /// An idle port chooses after all arrivals of this time.
     chooses_at: Option<Time>,
+}
+
+struct Sender {
+    link: Link,
+    books: Books,
     /// Up to when the queue's length has been integrated.
     integrated: Time,
 }
 
-impl QueuePort {
-    pub fn new(link: Link, checkpoints: Checkpoints, books: Books, discipline: Box<dyn Discipline<Packet>>) -> Self {
-        Self { link, checkpoints, books, discipline, busy: false, chooses_at: None, integrated: Time::ZERO }
-    }
-
-    /// When the discipline is asked next, if no packet arrives before.
-    fn deadline(&self) -> Time {
-        if self.busy { self.link.free_at } else { self.discipline.poll_at().unwrap_or(Time::NEVER) }
-    }
-
+impl Sender {
     /// Integrates the queue's length up to `now`; called before each change.
     #[inline]
-    fn integrate(&mut self, now: Time) {
-        let backlog = self.discipline.backlog();
+    fn integrate(&mut self, now: Time, queue: &dyn Discipline<Packet>) {
+        let backlog = queue.backlog();
         self.books.book.waited(backlog.packets, backlog.bytes, self.integrated, now);
         self.integrated = now;
     }
+}
 
-    /// The link is free at `now`: sends the next packet, if there is one.
-    fn serve(&mut self, now: Time, channels: &mut Channels) {
-        self.integrate(now);
-        let Self { link, books, discipline, busy, .. } = self;
-        let mut sink = BookSink { book: &mut books.book, tables: &mut channels.tables, now, arriving: None };
-        let next = discipline.dequeue(&mut Cx { now, rng: &mut books.rng, sink: &mut sink });
-        *busy = next.is_some();
-        if let Some(packet) = next {
-            books.book.departure(&packet, now);
-            link.send(&packet, now, channels);
-        }
+/// A sender with the channels that its packets take.
+struct Connected<'a> {
+    sender: &'a mut Sender,
+    channels: &'a mut Channels,
+}
+
+impl Transmitter<Packet> for Connected<'_> {
+    #[inline]
+    fn advance(&mut self, now: Time, queue: &dyn Discipline<Packet>) {
+        self.sender.integrate(now, queue);
+    }
+
+    #[inline]
+    fn ask(&mut self, now: Time, queue: &mut dyn Discipline<Packet>) -> Served<Packet> {
+        let Books { book, rng, .. } = &mut self.sender.books;
+        let mut sink = BookSink { book, tables: &mut self.channels.tables, now, arriving: None };
+        queue.dequeue(&mut Cx { now, rng, sink: &mut sink })
+    }
+
+    #[inline]
+    fn transmit(&mut self, packet: Packet, now: Time) -> Time {
+        let Self { sender: Sender { link, books, .. }, channels } = self;
+        books.book.departure(&packet, now);
+        link.send(&packet, now, channels);
+        link.free_at
+    }
+}
+
+impl QueuePort {
+    pub fn new(link: Link, checkpoints: Checkpoints, books: Books, discipline: Box<dyn Discipline<Packet>>) -> Self {
+        let sender = Sender { link, books, integrated: Time::ZERO };
+        Self { checkpoints, discipline, server: Server::default(), sender, chooses_at: None }
     }
 
     /// Serves everything that comes before the arrivals at `now`.
@@ -73,23 +89,15 @@ impl QueuePort {
             }
             self.choose(at, channels);
         }
-        loop {
-            let deadline = self.deadline();
-            if deadline > now {
-                return;
-            }
-            self.serve(deadline, channels);
-            // No progress: a later poll comes with the timer.
-            if !self.busy && self.deadline() <= deadline {
-                return;
-            }
-        }
+        let Self { server, discipline, sender, .. } = self;
+        server.run_until(now, &mut **discipline, &mut Connected { sender, channels });
     }
 
     fn choose(&mut self, at: Time, channels: &mut Channels) {
         self.chooses_at = None;
-        if !self.busy {
-            self.serve(at, channels);
+        let Self { server, discipline, sender, .. } = self;
+        if !server.is_sending() {
+            server.serve(at, &mut **discipline, &mut Connected { sender, channels });
         }
     }
 
@@ -98,7 +106,9 @@ impl QueuePort {
     pub fn next_departure(&self) -> (Time, Turn) {
         match self.chooses_at {
             Some(at) => (at, Turn::AfterArrivals),
-            None if self.discipline.backlog().packets > 0 => (self.deadline(), Turn::BeforeArrivals),
+            None if self.discipline.backlog().packets > 0 => {
+                (self.server.next().unwrap_or(Time::NEVER), Turn::BeforeArrivals)
+            }
             None => (Time::NEVER, Turn::BeforeArrivals),
         }
     }
@@ -125,11 +135,11 @@ impl QueuePort {
         while let Some((at, due)) = self.checkpoints.take(now) {
             self.catch_up(Time::from_picoseconds(at.picoseconds().saturating_sub(1)), channels);
             if due == Checkpoint::WarmUp {
-                self.books.book.begin_measurement(self.discipline.backlog().packets);
+                self.sender.books.book.begin_measurement(self.discipline.backlog().packets);
                 continue;
             }
-            self.link.sample(at, self.checkpoints.interval());
-            let Self { books, discipline, .. } = self;
+            let Self { sender: Sender { link, books, .. }, discipline, .. } = self;
+            link.sample(at, self.checkpoints.interval());
             books.state_bytes = books.state_bytes.max(discipline.state_bytes());
             if let Some(series) = &mut books.series {
                 series.sample(discipline.backlog(), books.book.dropped_total, &|visit| discipline.gauges(visit));
@@ -147,15 +157,16 @@ impl QueuePort {
             self.sample(now, channels);
         }
         self.catch_up(now, channels);
-        self.integrate(now);
-        let Self { books, discipline, .. } = self;
-        let arriving = Some(books.book.arrival(packet));
-        let mut sink = BookSink { book: &mut books.book, tables: &mut channels.tables, now, arriving };
-        discipline.enqueue(*packet, &mut Cx { now, rng: &mut books.rng, sink: &mut sink });
-        if !self.busy {
-            self.chooses_at = Some(now);
+        let Self { discipline, server, sender, chooses_at, .. } = self;
+        sender.integrate(now, &**discipline);
+        let Books { book, rng, .. } = &mut sender.books;
+        let arriving = Some(book.arrival(packet));
+        let mut sink = BookSink { book, tables: &mut channels.tables, now, arriving };
+        discipline.enqueue(*packet, &mut Cx { now, rng, sink: &mut sink });
+        if !server.is_sending() {
+            *chooses_at = Some(now);
         }
-        self.books.book.length(self.discipline.backlog().packets, now);
+        book.length(discipline.backlog().packets, now);
     }
 
     pub fn hand_in(&mut self, end: Time, report: &mut Report) {
@@ -164,8 +175,9 @@ impl QueuePort {
         self.sample(end, &mut channels);
         self.expire((end, Turn::AfterArrivals), &mut channels);
         self.catch_up(end, &mut channels);
-        self.integrate(end);
-        let Self { link, books, discipline, .. } = self;
+        let Self { sender, discipline, .. } = self;
+        sender.integrate(end, &**discipline);
+        let Sender { link, books, .. } = sender;
         let backlog = discipline.backlog();
         let name = report.link_name(link.number()).to_owned();
         books.state_bytes = books.state_bytes.max(discipline.state_bytes());
@@ -193,7 +205,7 @@ impl Node for QueuePort {
         }
         channels.give_back(packets);
         self.expire((just_before(until), Turn::AfterArrivals), channels);
-        (if self.busy { self.link.free_at } else { until }, self.next())
+        (if self.server.is_sending() { self.sender.link.free_at } else { until }, self.next())
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use forebay_qdisc::{Arrival, Backlog, FlowKey, GuestDiscipline, GuestFault, Moment, Order, Time};
+use forebay_qdisc::{Arrival, Backlog, FlowKey, GuestDiscipline, GuestFault, Moment, Order, Served, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -18,8 +18,6 @@ pub(super) struct PythonDiscipline {
     dequeue: Method,
     poll_at: Option<Method>,
     state_bytes: Option<Method>,
-    /// The time to ask again: the result of `poll_at` after the last `dequeue`.
-    poll: Option<Time>,
     /// The method called last.
     method: &'static str,
     last: Cell<Time>,
@@ -37,7 +35,6 @@ impl PythonDiscipline {
             dequeue: needed("dequeue")?,
             poll_at: method("poll_at")?,
             state_bytes: method("state_bytes")?,
-            poll: None,
             method: "enqueue",
             last: Cell::new(Time::ZERO),
         })
@@ -48,9 +45,9 @@ impl PythonDiscipline {
         Ok(())
     }
 
-    /// The result of `poll_at` if packets wait and none may go.
-    fn next_poll(&self, py: Python<'_>, values: &Values, now: Time) -> PyResult<Option<Time>> {
-        let Some(poll_at) = &self.poll_at else { return Ok(None) };
+    /// The answer if packets wait and none may go now.
+    fn held(&self, py: Python<'_>, values: &Values, now: Time) -> PyResult<Served<u64>> {
+        let Some(poll_at) = &self.poll_at else { return Ok(Served::Idle) };
         let at = poll_at.call(py, values)?.extract::<Option<u64>>()?.map(Time::from_picoseconds);
         match at {
             Some(at) if at <= now => Err(PyValueError::new_err(format!(
@@ -58,7 +55,7 @@ impl PythonDiscipline {
                 at.picoseconds(),
                 now.picoseconds()
             ))),
-            at => Ok(at),
+            at => Ok(at.map_or(Served::Idle, Served::PollAt)),
         }
     }
 }
@@ -66,7 +63,6 @@ impl PythonDiscipline {
 impl GuestDiscipline for PythonDiscipline {
     fn enqueue(&mut self, number: u64, arrival: &Arrival, moment: Moment, orders: &mut Vec<Order>) {
         self.method = "enqueue";
-        self.poll = None;
         self.last.set(moment.now);
         let values = Values::new(moment.now, moment.backlog).with_arrival(number, arrival);
         let called = Python::attach(|py| {
@@ -78,38 +74,27 @@ impl GuestDiscipline for PythonDiscipline {
         }
     }
 
-    fn dequeue(&mut self, moment: Moment, orders: &mut Vec<Order>) -> Option<u64> {
+    fn dequeue(&mut self, moment: Moment, orders: &mut Vec<Order>) -> Served<u64> {
         self.method = "dequeue";
-        self.poll = None;
         self.last.set(moment.now);
         if moment.backlog == Backlog::default() {
-            return None;
+            return Served::Idle;
         }
         let values = Values::new(moment.now, moment.backlog);
         let called = Python::attach(|py| {
             let next = self.dequeue.call(py, &values)?;
             self.hand_over(py, orders)?;
             if next.is_none() {
-                return Ok((None, self.next_poll(py, &values, moment.now)?));
+                return self.held(py, &values, moment.now);
             }
             // A negative number is that of no packet, like one too large.
             let number: i64 = next.extract()?;
-            Ok((Some(u64::try_from(number).unwrap_or(u64::MAX)), None))
+            Ok(Served::Packet(u64::try_from(number).unwrap_or(u64::MAX)))
         });
-        match called {
-            Ok((next, poll)) => {
-                self.poll = poll;
-                next
-            }
-            Err(error) => {
-                self.place.fault("dequeue", moment.now, None, None, error);
-                None
-            }
-        }
-    }
-
-    fn poll_at(&self) -> Option<Time> {
-        self.poll
+        called.unwrap_or_else(|error| {
+            self.place.fault("dequeue", moment.now, None, None, error);
+            Served::Idle
+        })
     }
 
     fn refused(&mut self, number: u64, flow: Option<FlowKey>, now: Time, fault: GuestFault) {

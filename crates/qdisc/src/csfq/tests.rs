@@ -80,7 +80,7 @@ impl Router {
         while self.free_at <= until && self.queue.backlog().packets > 0 {
             let start = self.free_at.max(now.min(until));
             let mut cx = Cx { now: start, rng: &mut self.rng, sink: &mut self.drops };
-            let packet = self.queue.dequeue(&mut cx).unwrap();
+            let packet = self.queue.dequeue(&mut cx).packet().unwrap();
             self.free_at = start + LINK.transmission_time(1000);
             self.sent.push((self.free_at, packet));
         }

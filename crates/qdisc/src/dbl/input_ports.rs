@@ -47,8 +47,7 @@ impl InputPorts {
         if !port.restricted {
             return true;
         }
-        if action == InputPortAction::Throttle && port.bucket.is_ready(now) {
-            port.bucket.take(len_bytes, now);
+        if action == InputPortAction::Throttle && port.bucket.try_take(len_bytes, now) {
             return true;
         }
         port.last_offence = now;

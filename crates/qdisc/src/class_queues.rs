@@ -1,0 +1,124 @@
+//! Queues that share a link, one for each class: which of them may send, and when.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::{Backlog, Cx, Discipline, Packet, Time};
+
+/// The queues of classes that share a link, each under a discipline of any kind. The owner chooses among the classes
+/// that may send.
+pub struct ClassQueues<P> {
+    queues: Vec<ClassQueue<P>>,
+    backlog: Backlog,
+    /// The class that sent last, until its discipline has been asked at the end of the transmission.
+    sending: Option<usize>,
+}
+
+struct ClassQueue<P> {
+    discipline: Box<dyn Discipline<P>>,
+    backlog: Backlog,
+    /// Its discipline is not asked before this time. [`Time::NEVER`]: not before a packet arrives.
+    ask_at: Time,
+}
+
+impl<P: Packet> ClassQueues<P> {
+    /// Empty queues.
+    #[must_use]
+    pub fn new(disciplines: Vec<Box<dyn Discipline<P>>>) -> Self {
+        let queue = |discipline| ClassQueue { discipline, backlog: Backlog::default(), ask_at: Time::NEVER };
+        Self { queues: disciplines.into_iter().map(queue).collect(), backlog: Backlog::default(), sending: None }
+    }
+
+    /// Number of classes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Whether there are no classes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.queues.is_empty()
+    }
+
+    /// Whether packets of `class` are queued.
+    #[inline]
+    #[must_use]
+    pub fn holds(&self, class: usize) -> bool {
+        self.queues[class].backlog.packets > 0
+    }
+
+    /// Whether `class` may have a packet to send at `now`.
+    #[inline]
+    #[must_use]
+    pub fn may_send(&self, class: usize, now: Time) -> bool {
+        self.queues[class].ask_at <= now
+    }
+
+    /// Whether a class must be asked when the transmission ends.
+    #[must_use]
+    pub fn is_sending(&self) -> bool {
+        self.sending.is_some()
+    }
+
+    /// When to ask again, if none of the classes that `counts` may send. [`Time::NEVER`] if only an arrival changes that.
+    pub fn poll_at(&self, counts: impl Fn(usize) -> bool) -> Time {
+        let classes = self.queues.iter().enumerate().filter(|(class, _)| counts(*class));
+        classes.map(|(_, queue)| queue.ask_at).min().unwrap_or(Time::NEVER)
+    }
+
+    /// The disciplines, in the order of the classes.
+    pub fn disciplines(&self) -> impl Iterator<Item = &dyn Discipline<P>> {
+        self.queues.iter().map(|queue| &*queue.discipline)
+    }
+
+    /// The queued packets and bytes.
+    #[must_use]
+    pub fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    /// Memory of the disciplines' own state.
+    #[must_use]
+    pub fn state_bytes(&self) -> u64 {
+        let own = self.queues.len() * size_of::<ClassQueue<P>>();
+        own as u64 + self.disciplines().map(|discipline| discipline.state_bytes()).sum::<u64>()
+    }
+
+    /// A packet of `class` arrives.
+    pub fn enqueue(&mut self, class: usize, packet: P, cx: &mut Cx<'_, P>) {
+        self.queues[class].discipline.enqueue(packet, cx);
+        self.changed(class, Time::ZERO);
+    }
+
+    /// The link is free: the next packet, with its class. `pick` chooses among the classes that may send; it is called
+    /// again after each one that has nothing to send.
+    pub fn dequeue(&mut self, cx: &mut Cx<'_, P>, mut pick: impl FnMut(&Self) -> Option<usize>) -> Option<(usize, P)> {
+        self.finish_transmission(cx);
+        while let Some(class) = pick(self) {
+            let served = self.queues[class].discipline.dequeue(cx);
+            self.changed(class, served.ask_at(cx.now));
+            if let Some(packet) = served.packet() {
+                self.sending = Some(class);
+                return Some((class, packet));
+            }
+        }
+        None
+    }
+
+    /// Asks the queue that sent last, if it has nothing more to send: only thus does it notice that its idle time begins.
+    fn finish_transmission(&mut self, cx: &mut Cx<'_, P>) {
+        let Some(class) = self.sending.take().filter(|&class| !self.holds(class)) else { return };
+        let none = self.queues[class].discipline.dequeue(cx).packet();
+        debug_assert!(none.is_none(), "a queue without a backlog gave a packet");
+    }
+
+    /// The queue of `class` has changed, and is asked at `ask_at` if it holds packets.
+    fn changed(&mut self, class: usize, ask_at: Time) {
+        let queue = &mut self.queues[class];
+        let before = core::mem::replace(&mut queue.backlog, queue.discipline.backlog());
+        self.backlog.packets = self.backlog.packets + queue.backlog.packets - before.packets;
+        self.backlog.bytes = self.backlog.bytes + queue.backlog.bytes - before.bytes;
+        queue.ask_at = if queue.backlog.packets > 0 { ask_at } else { Time::NEVER };
+    }
+}
