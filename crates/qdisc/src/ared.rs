@@ -47,79 +47,45 @@ use crate::memory::inline_bytes;
 use crate::require;
 use crate::{Admission, Arrival, Offer, ParameterError, Red, RedConfig, Time, Verdict};
 
-/// Parameters of Adaptive RED.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct AredConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
-    pub limit: QueueSize,
-    /// `min_th`: average queue below which nothing is dropped; its unit is the unit of the average. Default: half of
-    /// what the link sends in `target_delay`, at least 5 packets (ns-2).
-    pub min_threshold: Option<QueueSize>,
-    /// `max_th`: average queue at which the probability is `max_p`, in the unit of `min_threshold`. Default: three
-    /// times `min_threshold` (paper), but at most `limit`.
-    pub max_threshold: Option<QueueSize>,
-    /// Queueing delay for which the automatic thresholds are computed. Default: 5 ms (paper).
-    pub target_delay: Span,
-    /// `w_q`: weight of each new sample in the moving average. Default: 1 - exp(-1/C), where C is the number of mean
-    /// packets that the link sends in a second (paper).
-    pub weight: Option<f64>,
-    /// Initial `max_p`. Default: 0.1 (ns-2).
-    pub max_probability: f64,
-    /// Lowest `max_p`. Default: 0.01 (paper).
-    pub bottom: f64,
-    /// Highest `max_p`. Default: 0.5 (paper).
-    pub top: f64,
-    /// Step by which `max_p` grows, or a quarter of `max_p` if that is less. Default: 0.01 (paper).
-    pub alpha: f64,
-    /// Factor by which `max_p` shrinks. Default: 0.9 (paper).
-    pub beta: f64,
-    /// Time between two adjustments of `max_p`. Default: 500 ms (paper).
-    pub interval: Span,
-    /// Whether `interval` is counted from the last change and checked only at arrivals, with at most one step for each,
-    /// as in ns-2 and ns-3. Default: no.
-    pub ns_clock: bool,
-    /// Whether the probability rises from `max_p` at `max_threshold` to 1 at twice that, instead of jumping to 1.
-    /// Default: yes (paper).
-    pub gentle: bool,
-    /// Whether at least 1/p packets must pass between two early drops. Default: no; ns-2 sets it.
-    pub wait: bool,
-    /// Whether early drops are suppressed while at most one packet is waiting. Default: no; ns-2 does so.
-    pub small_queue_guard: bool,
-    /// Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
-    pub byte_mode: bool,
-    /// Mean packet size, for the automatic thresholds and weight, the idle rule and `byte_mode`. Default: 500 B (ns-2).
-    pub mean_packet_size: Bytes,
-    /// Whether ECN-capable packets are marked instead of dropped early. Default: no.
-    pub ecn: bool,
-    /// Whether packets beyond the end of the profile are dropped even if they are ECN-capable. Default: yes.
-    pub hard_drop: bool,
-}
-
-impl Default for AredConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(1000),
-            min_threshold: None,
-            max_threshold: None,
-            target_delay: Span::from_milliseconds(5),
-            weight: None,
-            max_probability: 0.1,
-            bottom: 0.01,
-            top: 0.5,
-            alpha: 0.01,
-            beta: 0.9,
-            interval: Span::from_milliseconds(500),
-            ns_clock: false,
-            gentle: true,
-            wait: false,
-            small_queue_guard: false,
-            byte_mode: false,
-            mean_packet_size: Bytes(500),
-            ecn: false,
-            hard_drop: true,
-        }
+parameters! {
+    /// Parameters of Adaptive RED.
+    pub struct AredConfig in RedConfig {
+        queue limit = QueueSize::Packets(1000), "1000 packets";
+        /// `min_th`: average queue below which nothing is dropped; its unit is the unit of the average. Default: half
+        /// of what the link sends in `target_delay`, at least 5 packets (ns-2).
+        pub min_threshold: Option<QueueSize> = None;
+        /// `max_th`: average queue at which the probability is `max_p`, in the unit of `min_threshold`. Default: three
+        /// times `min_threshold` (paper), but at most `limit`.
+        pub max_threshold: Option<QueueSize> = None;
+        /// Queueing delay for which the automatic thresholds are computed. Default: 5 ms (paper).
+        pub target_delay: Span = Span::from_milliseconds(5);
+        /// `w_q`: weight of each new sample in the moving average. Default: 1 - exp(-1/C), where C is the number of
+        /// mean packets that the link sends in a second (paper).
+        pub weight: Option<f64> = None;
+        /// Initial `max_p`. Default: 0.1 (ns-2).
+        red max_probability = 0.1;
+        /// Lowest `max_p`. Default: 0.01 (paper).
+        pub bottom: f64 = 0.01;
+        /// Highest `max_p`. Default: 0.5 (paper).
+        pub top: f64 = 0.5;
+        /// Step by which `max_p` grows, or a quarter of `max_p` if that is less. Default: 0.01 (paper).
+        pub alpha: f64 = 0.01;
+        /// Factor by which `max_p` shrinks. Default: 0.9 (paper).
+        pub beta: f64 = 0.9;
+        /// Time between two adjustments of `max_p`. Default: 500 ms (paper).
+        pub interval: Span = Span::from_milliseconds(500);
+        /// Whether `interval` is counted from the last change and checked only at arrivals, with at most one step for
+        /// each, as in ns-2 and ns-3. Default: no.
+        pub ns_clock: bool = false;
+        red gentle = true, "yes (paper)";
+        red wait = false, "no; ns-2 sets it";
+        red small_queue_guard = false, "no; ns-2 does so";
+        red byte_mode = false, "no";
+        /// Mean packet size, for the automatic thresholds and weight, the idle rule and `byte_mode`. Default: 500 B
+        /// (ns-2).
+        red mean_packet_size = Bytes(500);
+        red ecn = false, "no";
+        red hard_drop = true, "yes";
     }
 }
 
@@ -171,19 +137,10 @@ impl AredConfig {
     fn red(&self, min: f64, max: f64, in_bytes: bool, packets_per_second: f64) -> RedConfig {
         let whole = if in_bytes { QueueSize::Bytes } else { QueueSize::Packets };
         RedConfig {
-            limit: self.limit,
             min_threshold: self.min_threshold.unwrap_or(whole(min as u64)),
             max_threshold: self.max_threshold.unwrap_or(whole(max as u64)),
             weight: self.weight.unwrap_or(-libm::expm1(-1.0 / packets_per_second)),
-            max_probability: self.max_probability,
-            gentle: self.gentle,
-            wait: self.wait,
-            small_queue_guard: self.small_queue_guard,
-            byte_mode: self.byte_mode,
-            mean_packet_size: self.mean_packet_size,
-            ecn: self.ecn,
-            hard_drop: self.hard_drop,
-            max_marking_probability: None,
+            ..self.inner()
         }
     }
 }

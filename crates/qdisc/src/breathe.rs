@@ -49,99 +49,66 @@ use alloc::collections::VecDeque;
 use forebay_units::{Bytes, QueueSize, Rate};
 
 use crate::heavy_hitters::HeavyHitterSet;
-use crate::limit::{Limit, SHORTEST_PACKET_BYTES, check_averaging_weight, check_probability};
+use crate::limit::{Limit, SHORTEST_PACKET_BYTES};
 use crate::memory::inline_bytes;
-use crate::red::{IdleDecay, Profile, thresholds, uniform_gap_probability};
+use crate::red::{IdleDecay, Profile, uniform_gap_probability};
 use crate::require;
 use crate::{
-    Admission, Arrival, Backlog, DropReason, FlowKey, MarkReason, Offer, ParameterError, Span, Ticket, Time, Verdict,
-    uniform,
+    Admission, Arrival, Backlog, DropReason, FlowKey, MarkReason, Offer, ParameterError, RedConfig, Span, Ticket, Time,
+    Verdict, uniform,
 };
 
 /// Counters where the configuration gives neither their number nor a rate.
 const DEFAULT_COUNTERS: u32 = 32;
 
-/// Parameters of BREATHe.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct BreatheConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 300 packets (paper,
-    /// section 4).
-    pub limit: QueueSize,
-    /// `min_th`: average queue below which nothing is dropped, in packets or bytes. Its unit is the unit of the
-    /// average; `max_threshold` needs the same unit. Default: 100 packets, a third of the default limit.
-    pub min_threshold: QueueSize,
-    /// `max_th`: average queue above which every packet is dropped. Default: 200 packets, two thirds of the default
-    /// limit.
-    pub max_threshold: QueueSize,
-    /// `w_q`: weight of each new sample in the moving average. Default: 0.002 (RED).
-    pub weight: f64,
-    /// `max_p`: drop probability of packets that are not blocked at `max_threshold`, before the gaps are made uniform.
-    /// Default: 0.02 (RED).
-    pub max_probability: f64,
-    /// Whether the gaps between random drops are made uniform, as in RED. Default: yes.
-    pub uniform_gaps: bool,
-    /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for.
-    /// Default: 500 B (ns-2's for RED).
-    pub mean_packet_size: Bytes,
-    /// Number of counters, K: flows are held to 1/(K + 1) of the link. With too few, heavy flows pass. With too many,
-    /// this share is below the fair rate and the counters of all fast flows grow without limit. The queue falls to
-    /// `min_threshold`, all packets are admitted, and the fast flows share what is left in proportion to their rates.
-    /// With a counter for each active flow no counter is ever decremented and flows are not distinguished; the gauge
-    /// `decrements` then does not change. Since only the user knows the number of flows, no value in the range is
-    /// refused. From 1 to 1048576. Default: as follows from `flow_rate_limit`, otherwise 32.
-    pub counters: Option<u32>,
-    /// `r_limit`: rate above which a flow is blocked. The number of counters is then the link's rate divided by it,
-    /// rounded up (paper, section 3.1). Excludes `counters`. Default: none.
-    pub flow_rate_limit: Option<Rate>,
-    /// A flow is blocked only if its counter is more than this. Default: 0, every member (paper, section 3).
-    pub member_threshold: u64,
-    /// Time after which all counters are halved, so that the past is forgotten even where no counter is decremented.
-    /// Default: never; the paper has no such rule.
-    pub decay_period: Option<Span>,
-    /// Bytes for each count: a packet counts as its length divided by this, rounded up. Default: none, each packet
-    /// counts once (paper, section 3.1).
-    pub bytes_per_count: Option<Bytes>,
-    /// Whether a packet is counted when its transmission begins instead of when it is admitted, so that a queued burst
-    /// does not count against its flow at once. Default: no.
-    pub count_departures: bool,
-    /// Whether ECN-capable packets are marked where they would be dropped at random. Default: no.
-    pub ecn: bool,
-}
-
-impl Default for BreatheConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(300),
-            min_threshold: QueueSize::Packets(100),
-            max_threshold: QueueSize::Packets(200),
-            weight: 0.002,
-            max_probability: 0.02,
-            uniform_gaps: true,
-            mean_packet_size: Bytes(500),
-            counters: None,
-            flow_rate_limit: None,
-            member_threshold: 0,
-            decay_period: None,
-            bytes_per_count: None,
-            count_departures: false,
-            ecn: false,
-        }
+parameters! {
+    /// Parameters of BREATHe.
+    pub struct BreatheConfig in RedConfig {
+        queue limit = QueueSize::Packets(300), "300 packets (paper, section 4)";
+        red min_threshold = QueueSize::Packets(100), "100 packets, a third of the default limit";
+        /// `max_th`: average queue above which every packet is dropped. Default: 200 packets, two thirds of the default
+        /// limit.
+        red max_threshold = QueueSize::Packets(200);
+        red weight = 0.002, "0.002 (RED)";
+        red max_probability = 0.02, "0.02 (RED)";
+        /// Whether the gaps between random drops are made uniform, as in RED. Default: yes.
+        pub uniform_gaps: bool = true;
+        red mean_packet_size = Bytes(500), "500 B (ns-2's for RED)";
+        /// Number of counters, K: flows are held to 1/(K + 1) of the link. With too few, heavy flows pass. With too
+        /// many, this share is below the fair rate and the counters of all fast flows grow without limit. The queue
+        /// falls to `min_threshold`, all packets are admitted, and the fast flows share what is left in proportion to
+        /// their rates. With a counter for each active flow no counter is ever decremented and flows are not
+        /// distinguished; the gauge `decrements` then does not change. Since only the user knows the number of flows,
+        /// no value in the range is refused. From 1 to 1048576. Default: as follows from `flow_rate_limit`, otherwise
+        /// 32.
+        pub counters: Option<u32> = None;
+        /// `r_limit`: rate above which a flow is blocked. The number of counters is then the link's rate divided by it,
+        /// rounded up (paper, section 3.1). Excludes `counters`. Default: none.
+        pub flow_rate_limit: Option<Rate> = None;
+        /// A flow is blocked only if its counter is more than this. Default: 0, every member (paper, section 3).
+        pub member_threshold: u64 = 0;
+        /// Time after which all counters are halved, so that the past is forgotten even where no counter is
+        /// decremented. Default: never; the paper has no such rule.
+        pub decay_period: Option<Span> = None;
+        /// Bytes for each count: a packet counts as its length divided by this, rounded up. Default: none, each packet
+        /// counts once (paper, section 3.1).
+        pub bytes_per_count: Option<Bytes> = None;
+        /// Whether a packet is counted when its transmission begins instead of when it is admitted, so that a queued
+        /// burst does not count against its flow at once. Default: no.
+        pub count_departures: bool = false;
+        /// Whether ECN-capable packets are marked where they would be dropped at random. Default: no.
+        red ecn = false;
     }
 }
 
 impl BreatheConfig {
     /// Checks every field but the limit and the counters; returns the thresholds and whether they are in bytes.
     fn check(&self) -> Result<(f64, f64, bool), ParameterError> {
-        let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold, self.limit)?;
-        check_averaging_weight(self.weight, "weight")?;
-        check_probability(self.max_probability, "max_probability")?;
-        require(self.mean_packet_size.0 > 0, "mean_packet_size", "be at least 1 B")?;
+        let thresholds = self.inner().check()?;
         require(self.decay_period != Some(Span::ZERO), "decay_period", "be more than 0 s")?;
         let unit = self.bytes_per_count.unwrap_or(Bytes(SHORTEST_PACKET_BYTES));
         require(unit.0 >= SHORTEST_PACKET_BYTES, "bytes_per_count", "be at least 40 B")?;
-        Ok((min, max, in_bytes))
+        Ok(thresholds)
     }
 
     /// The set on a link of `link_rate`: `C / r_limit` counters (paper, section 3.1), if not told their number.

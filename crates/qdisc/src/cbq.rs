@@ -94,8 +94,8 @@ pub struct CbqClass<Q> {
     #[cfg_attr(feature = "config", serde(default))]
     pub rate: Option<Rate>,
     /// Bytes that the class may send at once after an idle time, beyond its shaping rate: over any time t it sends at
-    /// most `burst` + `rate` x t. A packet longer than `burst` needs as long an idle time as one of that length. Default:
-    /// 3000 B, two packets.
+    /// most `burst` + `rate` x t. A packet longer than `burst` goes after an idle time that fills `burst`. Default: 3000
+    /// B, two packets.
     #[cfg_attr(feature = "config", serde(default = "default_burst"))]
     pub burst: Bytes,
     /// Priority: a class sends only while no class with a smaller number can. Default: 0.

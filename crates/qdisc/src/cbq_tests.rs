@@ -283,3 +283,40 @@ fn the_last_of_256_classes_takes_its_packets() {
         assert_eq!(bench.drain(), [1]);
     }
 }
+
+/// The closed form of a shaped class, whose packets are longer and shorter.
+#[test]
+fn over_any_time_a_shaped_class_sends_at_most_its_burst_and_its_rate() {
+    let rate = Rate::megabits(10);
+    let shaped = CbqClass { rate: Some(rate), burst: Bytes(4000), ..class(0) };
+    let mut bench = bench(vec![shaped]);
+    let mut sent: Vec<(Time, u64)> = Vec::new();
+    for label in 0..600_u32 {
+        bench.enqueue(Labelled::new(label, 1, [1500, 40, 700][label as usize % 3], 0));
+    }
+    while sent.len() < 600 {
+        match bench.serve() {
+            Served::Packet(packet) => {
+                let len_bytes = u64::from(packet.len_bytes());
+                sent.push((bench.now, len_bytes));
+                // The link is ten times faster; a pause fills the bucket again.
+                let pause = if sent.len().is_multiple_of(100) { Span::from_milliseconds(5) } else { Span::ZERO };
+                bench.now += LINK.transmission_time(len_bytes) + pause;
+            }
+            Served::PollAt(at) => bench.now = at,
+            Served::Idle => panic!("packets are queued"),
+        }
+    }
+    let mut most = 0;
+    for (first, &(from, _)) in sent.iter().enumerate() {
+        let mut bytes = 0;
+        for &(to, len_bytes) in &sent[first..] {
+            bytes += len_bytes;
+            let bound = 4000 + rate.bytes_in(to.since(from));
+            assert!(bytes <= bound, "{bytes} bytes, of at most {bound}, from {from:?} to {to:?}");
+            most = most.max(4000 + bytes - bound);
+        }
+    }
+    // The burst is used to within a packet.
+    assert!(most > 4000 - 1500, "{most}");
+}

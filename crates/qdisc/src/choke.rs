@@ -45,77 +45,49 @@ use alloc::vec::Vec;
 
 use forebay_units::{Bytes, QueueSize, Rate};
 
-use crate::limit::{Limit, check_averaging_weight, check_probability};
+use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
 use crate::random_access_fifo::RandomAccessFifo;
-use crate::red::{IdleDecay, Profile, thresholds, uniform_gap_probability};
+use crate::red::{IdleDecay, Profile, uniform_gap_probability};
 use crate::require;
-use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, MarkReason, Packet, ParameterError, Served, Time, uniform};
+use crate::{
+    Backlog, Cx, Discipline, DropReason, FlowKey, MarkReason, Packet, ParameterError, RedConfig, Served, Time, uniform,
+};
 
-/// Parameters of CHOKe.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct ChokeConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 300 packets (paper,
-    /// simulations).
-    pub limit: QueueSize,
-    /// `min_th`: average queue up to which nothing is dropped, in packets or bytes. Default: 100 packets (paper,
-    /// simulations).
-    pub min_threshold: QueueSize,
-    /// `max_th`: average queue from which every packet is dropped, in the unit of `min_threshold`. Default: 200 packets
-    /// (paper, simulations).
-    pub max_threshold: QueueSize,
-    /// `w_q`: weight of each new sample in the moving average. Default: 0.002 (RED's paper).
-    pub weight: f64,
-    /// `max_p`: RED's drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.02 (RED's
-    /// paper).
-    pub max_probability: f64,
-    /// `m`: packets drawn from the queue for each arrival. Default: 1 (paper).
-    pub candidates: u32,
-    /// Number of regions of equal width between the thresholds, by which the number of candidates follows the average:
-    /// 2 in the first region, 2 more in each further one. Default: none; the paper has 8.
-    pub regions: Option<u32>,
-    /// Whether all candidates of the arrival's flow are dropped; otherwise drawing ends with the first match, and only
-    /// that one is dropped. Default: yes (paper).
-    pub all_matches: bool,
-    /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for.
-    /// Default: 500 B (ns-2's for RED).
-    pub mean_packet_size: Bytes,
-    /// Whether ECN-capable packets are marked where RED would drop them early. Default: no.
-    pub ecn: bool,
-}
-
-impl Default for ChokeConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(300),
-            min_threshold: QueueSize::Packets(100),
-            max_threshold: QueueSize::Packets(200),
-            weight: 0.002,
-            max_probability: 0.02,
-            candidates: 1,
-            regions: None,
-            all_matches: true,
-            mean_packet_size: Bytes(500),
-            ecn: false,
-        }
+parameters! {
+    /// Parameters of CHOKe.
+    pub struct ChokeConfig in RedConfig {
+        queue limit = QueueSize::Packets(300), "300 packets (paper, simulations)";
+        red min_threshold = QueueSize::Packets(100), "100 packets (paper, simulations)";
+        /// `max_th`: average queue from which every packet is dropped, in the unit of `min_threshold`. Default: 200
+        /// packets (paper, simulations).
+        red max_threshold = QueueSize::Packets(200);
+        red weight = 0.002, "0.002 (RED's paper)";
+        red max_probability = 0.02, "0.02 (RED's paper)";
+        /// `m`: packets drawn from the queue for each arrival. Default: 1 (paper).
+        pub candidates: u32 = 1;
+        /// Number of regions of equal width between the thresholds, by which the number of candidates follows the
+        /// average: 2 in the first region, 2 more in each further one. Default: none; the paper has 8.
+        pub regions: Option<u32> = None;
+        /// Whether all candidates of the arrival's flow are dropped; otherwise drawing ends with the first match, and
+        /// only that one is dropped. Default: yes (paper).
+        pub all_matches: bool = true;
+        red mean_packet_size = Bytes(500), "500 B (ns-2's for RED)";
+        /// Whether ECN-capable packets are marked where RED would drop them early. Default: no.
+        red ecn = false;
     }
 }
 
 impl ChokeConfig {
     /// Checks every field but the limit; returns the thresholds and whether they are in bytes.
     fn check(&self) -> Result<(f64, f64, bool), ParameterError> {
-        let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold, self.limit)?;
-        check_averaging_weight(self.weight, "weight")?;
-        check_probability(self.max_probability, "max_probability")?;
+        let thresholds = self.inner().check()?;
         require((1..=1000).contains(&self.candidates), "candidates", "be between 1 and 1000")?;
         let regions_hold = self.regions.is_none_or(|regions| (1..=500).contains(&regions));
         require(regions_hold, "regions", "be between 1 and 500")?;
         let one_rule = self.regions.is_none() || self.candidates == 1;
         require(one_rule, "candidates", "be left out when `regions` is given")?;
-        require(self.mean_packet_size.0 > 0, "mean_packet_size", "be at least 1 B")?;
-        Ok((min, max, in_bytes))
+        Ok(thresholds)
     }
 }
 

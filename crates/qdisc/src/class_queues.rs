@@ -61,7 +61,7 @@ impl<P: Packet> ClassQueues<P> {
         self.sending.is_some()
     }
 
-    /// When to ask again, if none of the classes that `counts` may send. [`Time::NEVER`] if only an arrival changes that.
+    /// When to ask again, if none of the classes that `counts` may send. [`Time::NEVER`]: after an arrival.
     pub fn poll_at(&self, counts: impl Fn(usize) -> bool) -> Time {
         let classes = self.queues.iter().enumerate().filter(|(class, _)| counts(*class));
         classes.map(|(_, queue)| queue.ask_at).min().unwrap_or(Time::NEVER)
@@ -106,7 +106,7 @@ impl<P: Packet> ClassQueues<P> {
         None
     }
 
-    /// Asks the queue that sent last, if it has nothing more to send: only thus does it notice that its idle time begins.
+    /// Asks the queue that sent last, if it has nothing more to send: it must notice that its idle time begins.
     fn finish_transmission(&mut self, cx: &mut Cx<'_, P>) {
         let Some(class) = self.sending.take().filter(|&class| !self.holds(class)) else { return };
         let none = self.queues[class].discipline.dequeue(cx).packet();
@@ -120,5 +120,97 @@ impl<P: Packet> ClassQueues<P> {
         self.backlog.packets = self.backlog.packets + queue.backlog.packets - before.packets;
         self.backlog.bytes = self.backlog.bytes + queue.backlog.bytes - before.bytes;
         queue.ask_at = if queue.backlog.packets > 0 { ask_at } else { Time::NEVER };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::sync::Arc;
+    use alloc::vec;
+    use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    use super::*;
+    use crate::test_support::{Dropped, Labelled, rng};
+    use crate::{Served, Span};
+
+    /// Holds its packets until `opens_at`, and counts how often it is asked.
+    struct Gate {
+        packets: Vec<Labelled>,
+        opens_at: Time,
+        asked: Arc<AtomicU32>,
+    }
+
+    impl Discipline<Labelled> for Gate {
+        fn enqueue(&mut self, packet: Labelled, _: &mut Cx<'_, Labelled>) {
+            self.packets.push(packet);
+        }
+
+        fn dequeue(&mut self, cx: &mut Cx<'_, Labelled>) -> Served<Labelled> {
+            self.asked.fetch_add(1, Relaxed);
+            if self.packets.is_empty() {
+                Served::Idle
+            } else if cx.now < self.opens_at {
+                Served::PollAt(self.opens_at)
+            } else {
+                self.packets.pop().into()
+            }
+        }
+
+        fn backlog(&self) -> Backlog {
+            let bytes = self.packets.iter().map(|packet| u64::from(packet.len_bytes())).sum();
+            Backlog { packets: self.packets.len() as u64, bytes }
+        }
+
+        fn state_bytes(&self) -> u64 {
+            0
+        }
+    }
+
+    fn at(microseconds: u64) -> Time {
+        Time::ZERO + Span::from_microseconds(microseconds)
+    }
+
+    #[test]
+    fn a_class_that_refused_is_asked_at_its_time_or_after_an_arrival() {
+        let asked = [(); 2].map(|()| Arc::new(AtomicU32::new(0)));
+        let gate = |class: usize, opens_at| -> Box<dyn Discipline<Labelled>> {
+            Box::new(Gate { packets: vec![], opens_at, asked: Arc::clone(&asked[class]) })
+        };
+        let mut queues = ClassQueues::new(vec![gate(0, at(20)), gate(1, at(10))]);
+        let (mut rng, mut sink) = (rng(), Dropped::default());
+        let mut arrive = |queues: &mut ClassQueues<Labelled>, class: usize, now| {
+            let packet = Labelled::new(class as u32, 1, 100, class as u8);
+            queues.enqueue(class, packet, &mut Cx { now, rng: &mut rng, sink: &mut sink });
+        };
+        (0..2).for_each(|class| arrive(&mut queues, class, at(0)));
+        assert_eq!(queues.backlog(), Backlog { packets: 2, bytes: 200 });
+
+        let mut steps = Vec::new();
+        for (microseconds, arrives) in
+            [(1, false), (2, false), (3, true), (10, false), (11, false), (20, false), (21, false)]
+        {
+            let now = at(microseconds);
+            if arrives {
+                arrive(&mut queues, 0, now);
+            }
+            let (mut rng, mut sink) = (crate::test_support::rng(), Dropped::default());
+            let first = |queues: &ClassQueues<Labelled>| (0..2).find(|&class| queues.may_send(class, now));
+            let sent = queues.dequeue(&mut Cx { now, rng: &mut rng, sink: &mut sink }, first).map(|(class, _)| class);
+            let polls = [queues.poll_at(|_| true), queues.poll_at(|class| class == 0)];
+            steps.push((sent, polls, [0, 1].map(|class| asked[class].load(Relaxed))));
+        }
+        let none = Time::NEVER;
+        let expected = [
+            (None, [at(10), at(20)], [1, 1]),
+            (None, [at(10), at(20)], [1, 1]),
+            (None, [at(10), at(20)], [2, 1]),
+            (Some(1), [at(20), at(20)], [2, 2]),
+            // Class 1 is empty: it is asked at the end of its transmission, to notice its idle time.
+            (None, [at(20), at(20)], [2, 3]),
+            (Some(0), [at(20), at(20)], [3, 3]),
+            (Some(0), [none, none], [4, 3]),
+        ];
+        assert_eq!(steps, expected);
+        assert_eq!(queues.backlog(), Backlog::default());
     }
 }

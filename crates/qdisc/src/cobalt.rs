@@ -48,48 +48,28 @@ use crate::require;
 use crate::timed_fifo::{TimedFifo, TimedQueue};
 use crate::{Backlog, Cx, Discipline, DropReason, MarkReason, Packet, ParameterError, Served, Span, Time, uniform};
 
-/// Parameters of COBALT.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct CobaltConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
-    pub limit: QueueSize,
-    /// Delay above which the control law considers the queue congested; also the minimum time between two steps of
-    /// BLUE's probability. Default: 5 ms (CAKE).
-    pub target: Span,
-    /// Time for which the delay must stay above the target before the first drop; also the longest gap between drops.
-    /// Default: 100 ms (CAKE).
-    pub interval: Span,
-    /// Maximum packet size: a delay below the transmission time of four such packets is not congestion. Default: 1500
-    /// B.
-    pub max_packet_size: Bytes,
-    /// Increase of BLUE's drop probability when the queue overflows. Default: 1/256 (CAKE).
-    pub increment: f64,
-    /// Decrease of BLUE's drop probability when the queue runs empty. Default: 1/4096 (CAKE).
-    pub decrement: f64,
-    /// Delay above which BLUE's drop probability grows as if the queue had overflowed. Default: none (CAKE); 400 ms in
-    /// ns-3.
-    pub blue_threshold: Option<Span>,
-    /// Whether ECN-capable packets are marked instead of dropped by the control law. Default: no (ns-3); CAKE marks.
-    pub ecn: bool,
-    /// Delay from which every ECN-capable packet is marked, regardless of the control law. Default: none.
-    pub ce_threshold: Option<Span>,
-}
-
-impl Default for CobaltConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(1000),
-            target: Span::from_milliseconds(5),
-            interval: Span::from_milliseconds(100),
-            max_packet_size: Bytes(1500),
-            increment: 1.0 / 256.0,
-            decrement: 1.0 / 4096.0,
-            blue_threshold: None,
-            ecn: false,
-            ce_threshold: None,
-        }
+parameters! {
+    /// Parameters of COBALT.
+    pub struct CobaltConfig {
+        queue limit = QueueSize::Packets(1000), "1000 packets";
+        /// Delay above which the control law considers the queue congested; also the minimum time between two steps of
+        /// BLUE's probability. Default: 5 ms (CAKE).
+        codel target = Span::from_milliseconds(5);
+        /// Time for which the delay must stay above the target before the first drop; also the longest gap between
+        /// drops. Default: 100 ms (CAKE).
+        codel interval = Span::from_milliseconds(100);
+        /// Maximum packet size: a delay below the transmission time of four such packets is not congestion. Default:
+        /// 1500 B.
+        codel max_packet_size = Bytes(1500);
+        /// Increase of BLUE's drop probability when the queue overflows. Default: 1/256 (CAKE).
+        pub increment: f64 = 1.0 / 256.0;
+        /// Decrease of BLUE's drop probability when the queue runs empty. Default: 1/4096 (CAKE).
+        pub decrement: f64 = 1.0 / 4096.0;
+        /// Delay above which BLUE's drop probability grows as if the queue had overflowed. Default: none (CAKE); 400 ms
+        /// in ns-3.
+        pub blue_threshold: Option<Span> = None;
+        codel ecn = false, "no (ns-3); CAKE marks";
+        codel ce_threshold = None, "none";
     }
 }
 

@@ -48,40 +48,17 @@ use crate::require;
 use crate::timed_fifo::{TimedFifo, TimedQueue};
 use crate::{Backlog, Cx, Discipline, DropReason, MarkReason, Packet, ParameterError, Served, Span, Time};
 
-/// Parameters of CoDel.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct CodelConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets (Linux).
-    pub limit: QueueSize,
-    /// TARGET: acceptable delay of a standing queue, which keeps the link busy. Default: 5 ms (RFC 8289).
-    pub target: Span,
-    /// INTERVAL: time for which the delay must stay above the target before the first drop; about the longest expected
-    /// round-trip time. Default: 100 ms (RFC 8289).
-    pub interval: Span,
-    /// Maximum packet size: nothing is dropped while the queue holds no more than that. Default: 1500 B.
-    pub max_packet_size: Bytes,
-    /// How the square root of the number of drops is computed. Default: `exact`.
-    pub square_root: SquareRoot,
-    /// Whether ECN-capable packets are marked instead of dropped by the control law. Default: no.
-    pub ecn: bool,
-    /// Delay from which every ECN-capable packet is marked, regardless of the control law; for DCTCP and similar
-    /// senders. Default: none.
-    pub ce_threshold: Option<Span>,
-}
-
-impl Default for CodelConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(1000),
-            target: Span::from_milliseconds(5),
-            interval: Span::from_milliseconds(100),
-            max_packet_size: Bytes(1500),
-            square_root: SquareRoot::Exact,
-            ecn: false,
-            ce_threshold: None,
-        }
+parameters! {
+    /// Parameters of CoDel.
+    pub struct CodelConfig {
+        queue limit = QueueSize::Packets(1000), "1000 packets (Linux)";
+        codel target = Span::from_milliseconds(5), "5 ms (RFC 8289)";
+        codel interval = Span::from_milliseconds(100), "100 ms (RFC 8289)";
+        codel max_packet_size = Bytes(1500), "1500 B";
+        /// How the square root of the number of drops is computed. Default: `exact`.
+        pub square_root: SquareRoot = SquareRoot::Exact;
+        codel ecn = false, "no";
+        codel ce_threshold = None, "none";
     }
 }
 

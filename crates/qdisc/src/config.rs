@@ -83,13 +83,23 @@ macro_rules! disciplines {
                 }
             }
 
+            /// The queues inside this one, in the order of its classes.
+            pub fn children(&self) -> impl Iterator<Item = &Self> {
+                let classes: &[CbqClass<Self>] = match self {
+                    $(Self::$variant(config) => classes!($seam config),)*
+                    Self::Python(_) => &[],
+                };
+                classes.iter().map(|class| &class.queue)
+            }
+
             /// Whether it shares state with other queues of its switch.
             #[must_use]
             pub fn shares_state(&self) -> bool {
-                match self {
+                let shares = match self {
                     $(Self::$variant(config) => shares_state!($seam config),)*
                     Self::Python(_) => false,
-                }
+                };
+                shares || self.children().any(Self::shares_state)
             }
 
             fn build_at<P: Packet + 'static, S: Surroundings<G>>(
@@ -119,12 +129,19 @@ macro_rules! limit {
     };
 }
 
+macro_rules! classes {
+    (classes $config:expr) => {
+        &$config.classes
+    };
+    ($seam:ident $config:expr) => {{
+        let _ = $config;
+        &[]
+    }};
+}
+
 macro_rules! shares_state {
     (shared_law $config:expr) => {
         $config.flow_table == FlowTableScope::Shared
-    };
-    (classes $config:expr) => {
-        $config.classes.iter().any(|class| class.queue.shares_state())
     };
     ($seam:ident $config:expr) => {{
         let _ = $config;

@@ -40,66 +40,28 @@ use crate::memory::inline_bytes;
 use crate::require;
 use crate::{Admission, Arrival, Offer, ParameterError, Red, RedConfig, Time, Verdict};
 
-/// Parameters of self-configuring RED.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct FengRedConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
-    pub limit: QueueSize,
-    /// `min_th`: average queue below which nothing is dropped, in packets or bytes. Its unit is the unit of the
-    /// average. Default: 5 packets (RED).
-    pub min_threshold: QueueSize,
-    /// `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises to
-    /// 1), in the unit of `min_threshold`. Default: 15 packets (RED).
-    pub max_threshold: QueueSize,
-    /// `w_q`: weight of each new sample in the moving average. Default: 0.002 (RED).
-    pub weight: f64,
-    /// Initial `max_p`. Default: 0.02 (RED).
-    pub max_probability: f64,
-    /// Divisor of `max_p` when the average falls below `min_threshold`. Default: 3 (paper).
-    pub alpha: f64,
-    /// Factor of `max_p` when the average rises above `max_threshold`. Default: 2 (paper).
-    pub beta: f64,
-    /// Lowest `max_p`. Default: 0.000001.
-    pub bottom: f64,
-    /// Whether the probability rises from `max_p` at `max_threshold` to 1 at twice that, instead of jumping to 1.
-    /// Default: no (paper); ns-2 has set it since 2001.
-    pub gentle: bool,
-    /// Whether at least 1/p packets must pass between two early drops. Default: no; ns-2 sets it.
-    pub wait: bool,
-    /// Whether early drops are suppressed while at most one packet is waiting. Default: no; ns-2 does so.
-    pub small_queue_guard: bool,
-    /// Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
-    pub byte_mode: bool,
-    /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for, and
-    /// `byte_mode` refers to it. Default: 500 B (ns-2).
-    pub mean_packet_size: Bytes,
-    /// Whether ECN-capable packets are marked instead of dropped early. Default: no.
-    pub ecn: bool,
-    /// Whether packets beyond the end of the profile are dropped even if they are ECN-capable. Default: yes.
-    pub hard_drop: bool,
-}
-
-impl Default for FengRedConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(1000),
-            min_threshold: QueueSize::Packets(5),
-            max_threshold: QueueSize::Packets(15),
-            weight: 0.002,
-            max_probability: 0.02,
-            alpha: 3.0,
-            beta: 2.0,
-            bottom: 1e-6,
-            gentle: false,
-            wait: false,
-            small_queue_guard: false,
-            byte_mode: false,
-            mean_packet_size: Bytes(500),
-            ecn: false,
-            hard_drop: true,
-        }
+parameters! {
+    /// Parameters of self-configuring RED.
+    pub struct FengRedConfig in RedConfig {
+        queue limit = QueueSize::Packets(1000), "1000 packets";
+        red min_threshold = QueueSize::Packets(5), "5 packets (RED)";
+        red max_threshold = QueueSize::Packets(15), "15 packets (RED)";
+        red weight = 0.002, "0.002 (RED)";
+        /// Initial `max_p`. Default: 0.02 (RED).
+        red max_probability = 0.02;
+        /// Divisor of `max_p` when the average falls below `min_threshold`. Default: 3 (paper).
+        pub alpha: f64 = 3.0;
+        /// Factor of `max_p` when the average rises above `max_threshold`. Default: 2 (paper).
+        pub beta: f64 = 2.0;
+        /// Lowest `max_p`. Default: 0.000001.
+        pub bottom: f64 = 1e-6;
+        red gentle = false, "no (paper); ns-2 has set it since 2001";
+        red wait = false, "no; ns-2 sets it";
+        red small_queue_guard = false, "no; ns-2 does so";
+        red byte_mode = false, "no";
+        red mean_packet_size = Bytes(500), "500 B (ns-2)";
+        red ecn = false, "no";
+        red hard_drop = true, "yes";
     }
 }
 
@@ -111,24 +73,6 @@ impl FengRedConfig {
         require(self.bottom > 0.0 && self.bottom <= 1.0, "bottom", "be more than 0 and at most 1")?;
         let range = self.bottom..=1.0;
         require(range.contains(&self.max_probability), "max_probability", "be between `bottom` and 1")
-    }
-
-    fn red(&self) -> RedConfig {
-        RedConfig {
-            limit: self.limit,
-            min_threshold: self.min_threshold,
-            max_threshold: self.max_threshold,
-            weight: self.weight,
-            max_probability: self.max_probability,
-            gentle: self.gentle,
-            wait: self.wait,
-            small_queue_guard: self.small_queue_guard,
-            byte_mode: self.byte_mode,
-            mean_packet_size: self.mean_packet_size,
-            ecn: self.ecn,
-            hard_drop: self.hard_drop,
-            max_marking_probability: None,
-        }
     }
 }
 
@@ -158,7 +102,7 @@ impl FengRed {
     /// The first parameter outside its bound.
     pub fn new(config: &FengRedConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         config.check()?;
-        let red = Red::new(&config.red(), link_rate, salt)?;
+        let red = Red::new(&config.inner(), link_rate, salt)?;
         let thresholds = red.thresholds();
         let FengRedConfig { alpha, beta, bottom, .. } = *config;
         Ok(Self { red, thresholds, alpha, beta, bottom, status: Status::Above })
@@ -276,7 +220,7 @@ mod tests {
             let mut offers = Offers::new();
             (0..300).filter(|_| offers.offer(law, 1, 500) == Verdict::Drop(DropReason::Early)).count()
         };
-        let plain = early(&mut Red::new(&config.red(), LINK, 0).unwrap());
+        let plain = early(&mut Red::new(&config.inner(), LINK, 0).unwrap());
         let feng = early(&mut FengRed::new(&config, LINK, 0).unwrap());
         assert!(feng < plain, "{feng} against {plain}");
     }

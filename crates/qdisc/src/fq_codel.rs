@@ -65,60 +65,32 @@ mod packet_pool;
 
 use packet_pool::{Chain, PacketPool};
 
-/// Parameters of FQ-CoDel.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct FqCodelConfig {
-    /// Source of the rules where the RFC and Linux differ, and of `square_root` if it is not given. Default: the RFC.
-    pub preset: FqCodelPreset,
-    /// Limit of all queues together, in packets or bytes, not counting the packet being sent. Default: 10240 packets
-    /// (RFC 8290, section 5.2).
-    pub limit: QueueSize,
-    /// Limit of all queues together in bytes, if that is less than `limit`. Default: 32 MiB (Linux).
-    pub memory_limit: Bytes,
-    /// Number of queues to which flows are hashed. Default: 1024 (RFC 8290, section 5.2).
-    pub flows: u32,
-    /// Quantum: bytes that a queue may send in its turn. Default: 1514 B, an Ethernet's MTU with its header (RFC 8290,
-    /// section 5.2).
-    pub quantum: Bytes,
-    /// Most packets that the longest queue loses when the buffer is full, or half of its bytes if these are fewer
-    /// packets. Default: 64 (RFC 8290, section 4.1).
-    pub drop_batch: u32,
-    /// CoDel's TARGET: acceptable delay of a standing queue, which keeps the link busy. Default: 5 ms (RFC 8290,
-    /// section 5.2).
-    pub target: Span,
-    /// CoDel's INTERVAL: time for which the delay must stay above the target before the first drop. Default: 100 ms
-    /// (RFC 8290, section 5.2).
-    pub interval: Span,
-    /// Maximum packet size: CoDel drops nothing while a queue holds no more than that. Default: 1500 B.
-    pub max_packet_size: Bytes,
-    /// Method by which CoDel computes the square root of the number of drops. Default: `exact` (linux: `newton16`).
-    pub square_root: Option<SquareRoot>,
-    /// Whether CoDel marks ECN-capable packets instead of dropping them. Default: yes (RFC 8290, section 5.2).
-    pub ecn: bool,
-    /// Delay from which every ECN-capable packet is marked, regardless of the control law (RFC 8290, section 5.2).
-    /// Default: none.
-    pub ce_threshold: Option<Span>,
-}
-
-impl Default for FqCodelConfig {
-    fn default() -> Self {
-        let codel = CodelConfig::default();
-        Self {
-            preset: FqCodelPreset::Rfc,
-            limit: QueueSize::Packets(10_240),
-            memory_limit: Bytes(32 << 20),
-            flows: 1024,
-            quantum: Bytes(1514),
-            drop_batch: 64,
-            target: codel.target,
-            interval: codel.interval,
-            max_packet_size: codel.max_packet_size,
-            square_root: None,
-            ecn: true,
-            ce_threshold: None,
-        }
+parameters! {
+    /// Parameters of FQ-CoDel.
+    pub struct FqCodelConfig in CodelConfig {
+        /// Source of the rules where the RFC and Linux differ, and of `square_root` if it is not given. Default: the
+        /// RFC.
+        pub preset: FqCodelPreset = FqCodelPreset::Rfc;
+        /// Limit of all queues together, in packets or bytes, not counting the packet being sent. Default: 10240
+        /// packets (RFC 8290, section 5.2).
+        queue limit = QueueSize::Packets(10_240);
+        /// Limit of all queues together in bytes, if that is less than `limit`. Default: 32 MiB (Linux).
+        pub memory_limit: Bytes = Bytes(32 << 20);
+        /// Number of queues to which flows are hashed. Default: 1024 (RFC 8290, section 5.2).
+        pub flows: u32 = 1024;
+        /// Quantum: bytes that a queue may send in its turn. Default: 1514 B, an Ethernet's MTU with its header (RFC
+        /// 8290, section 5.2).
+        pub quantum: Bytes = Bytes(1514);
+        /// Most packets that the longest queue loses when the buffer is full, or half of its bytes if these are fewer
+        /// packets. Default: 64 (RFC 8290, section 4.1).
+        pub drop_batch: u32 = 64;
+        codel target = Span::from_milliseconds(5), "5 ms (RFC 8290, section 5.2)";
+        codel interval = Span::from_milliseconds(100), "100 ms (RFC 8290, section 5.2)";
+        codel max_packet_size = Bytes(1500), "1500 B";
+        /// Method by which CoDel computes the square root of the number of drops. Default: `exact` (linux: `newton16`).
+        pub square_root: Option<SquareRoot> = None;
+        codel ecn = true, "yes (RFC 8290, section 5.2)";
+        codel ce_threshold = None, "none";
     }
 }
 
@@ -127,16 +99,11 @@ impl FqCodelConfig {
     #[must_use]
     pub fn codel(&self) -> CodelConfig {
         CodelConfig {
-            limit: self.limit,
-            target: self.target,
-            interval: self.interval,
-            max_packet_size: self.max_packet_size,
             square_root: self.square_root.unwrap_or(match self.preset {
                 FqCodelPreset::Rfc => SquareRoot::Exact,
                 FqCodelPreset::Linux => SquareRoot::Newton16,
             }),
-            ecn: self.ecn,
-            ce_threshold: self.ce_threshold,
+            ..self.inner()
         }
     }
 }

@@ -50,49 +50,27 @@ use crate::{
     Admission, Arrival, Backlog, DropReason, FlowKey, MarkReason, Offer, ParameterError, Ticket, Time, Verdict, uniform,
 };
 
-/// Parameters of FRED.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct FredConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
-    pub limit: QueueSize,
-    /// `min_th`: average queue below which nothing is dropped at random, and the maximum number of packets that one
-    /// flow may hold; in packets. Default: 250 packets, a quarter of the default limit (paper, section 6).
-    pub min_threshold: QueueSize,
-    /// `max_th`: average queue from which a flow may hold two packets, or none without `many_flows`; in packets.
-    /// Default: 500 packets, twice `min_threshold` (paper, section 6).
-    pub max_threshold: QueueSize,
-    /// `w_q`: weight of each new sample in the moving average. Default: 0.002.
-    pub weight: f64,
-    /// `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.02.
-    pub max_probability: f64,
-    /// `minq`: packets that a flow may always queue without a random drop: 2 for small buffers, 4 for large ones
-    /// (paper, section 6). Default: 2.
-    pub min_flow_packets: u32,
-    /// Whether each flow may hold two packets while the average exceeds `max_threshold`, so that all flows can continue
-    /// even if they outnumber the shares of the buffer (paper, section 7). Default: yes.
-    pub many_flows: bool,
-    /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for.
-    /// Default: 500 B (ns-2's for RED).
-    pub mean_packet_size: Bytes,
-    /// Whether ECN-capable packets are marked where they would be dropped at random. Default: no.
-    pub ecn: bool,
-}
-
-impl Default for FredConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(1000),
-            min_threshold: QueueSize::Packets(250),
-            max_threshold: QueueSize::Packets(500),
-            weight: 0.002,
-            max_probability: 0.02,
-            min_flow_packets: 2,
-            many_flows: true,
-            mean_packet_size: Bytes(500),
-            ecn: false,
-        }
+parameters! {
+    /// Parameters of FRED.
+    pub struct FredConfig {
+        queue limit = QueueSize::Packets(1000), "1000 packets";
+        /// `min_th`: average queue below which nothing is dropped at random, and the maximum number of packets that one
+        /// flow may hold; in packets. Default: 250 packets, a quarter of the default limit (paper, section 6).
+        red min_threshold = QueueSize::Packets(250);
+        /// `max_th`: average queue from which a flow may hold two packets, or none without `many_flows`; in packets.
+        /// Default: 500 packets, twice `min_threshold` (paper, section 6).
+        red max_threshold = QueueSize::Packets(500);
+        red weight = 0.002, "0.002";
+        red max_probability = 0.02, "0.02";
+        /// `minq`: packets that a flow may always queue without a random drop: 2 for small buffers, 4 for large ones
+        /// (paper, section 6). Default: 2.
+        pub min_flow_packets: u32 = 2;
+        /// Whether each flow may hold two packets while the average exceeds `max_threshold`, so that all flows can
+        /// continue even if they outnumber the shares of the buffer (paper, section 7). Default: yes.
+        pub many_flows: bool = true;
+        red mean_packet_size = Bytes(500), "500 B (ns-2's for RED)";
+        /// Whether ECN-capable packets are marked where they would be dropped at random. Default: no.
+        red ecn = false;
     }
 }
 

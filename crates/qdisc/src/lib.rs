@@ -17,11 +17,13 @@
 //! | `discipline.rs` | the seam of a discipline that holds packets, and the sink of what it drops |
 //! | `queue.rs`, `guest.rs` | either of them as built from a configuration; one from outside this crate |
 //! | `arrival.rs`, `rate_label.rs`, `backlog.rs` | the input of both: a packet's properties and the queue |
-//! | `fifo.rs`, `line.rs` | the queue behind a law; a link that asks a discipline for packets, without a simulator |
+//! | `server.rs`, `class_queues.rs` | the loop that asks a discipline for packets; the same for one for each class |
+//! | `fifo.rs`, `line.rs` | the queue behind a law; a link that sends what a discipline gives, without a simulator |
 //! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `indexed_heap.rs` | ways to hold packets |
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
-//! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs` | parts of several disciplines |
+//! | `token_bucket.rs`, `shaper.rs`, `inverse_sqrt.rs`, `class_weight.rs` | parts of several disciplines |
 //! | `config.rs` | queues as a file describes them, with the table of all disciplines |
+//! | `parameters.rs` | parameters that several disciplines have: those of RED and of CoDel |
 //! | `limit.rs`, `memory.rs` | the limit of a queue and checks of parameters; how much memory state takes |
 //! | all others, with their folders | one discipline each; its tests next to it in `*_tests.rs` or in its folder |
 //!
@@ -35,6 +37,9 @@ extern crate alloc;
 use forebay_units::require;
 pub use forebay_units::{ParameterError, Rate, Span, Time, uniform};
 pub use rand_core::Rng;
+
+#[macro_use]
+mod parameters;
 
 mod admission;
 mod afd;

@@ -58,83 +58,41 @@ use crate::{Admission, Arrival, DropReason, FlowKey, Offer, ParameterError, Red,
 /// flows).
 const DROP_RATE_GROWTH: f64 = 4.0;
 
-/// Parameters of RED with penalty box.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct PenaltyBoxConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
-    pub limit: QueueSize,
-    /// Number of drops that the log holds; at most a million. Default: 1000.
-    pub log_entries: usize,
-    /// Time between two evaluations of the log. Default: 1 s.
-    pub interval: Span,
-    /// Number of drops that a flow needs in the log to be tested: fewer say too little about its rate. Default: 10.
-    pub min_drops: u64,
-    /// `R`: round-trip time of the TCP whose rate a flow may reach. Default: 40 ms (RED-PD's).
-    pub rtt: Span,
-    /// `B`: packet size of that TCP. Default: 1500 B.
-    pub packet_size: Bytes,
-    /// Drop rate below which no flow's share is out of proportion, and from which its growth is counted: lower rates
-    /// come from a few drops. Default: 0.01.
-    pub min_drop_rate: f64,
-    /// Share of the link's rate for all flows in the box together. Default: 0.05.
-    pub box_share: f64,
-    /// Amount that these flows may send at once: the depth of their token bucket. Default: 15 KB, ten large packets.
-    pub box_burst: Bytes,
-    /// `min_th`: average queue below which nothing is dropped, in packets or bytes. Its unit is the unit of the
-    /// average. Default: 5 packets (RED).
-    pub min_threshold: QueueSize,
-    /// `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises to
-    /// 1), in the unit of `min_threshold`. Default: 15 packets (RED).
-    pub max_threshold: QueueSize,
-    /// `w_q`: weight of each new sample in the moving average. Default: 0.002 (RED).
-    pub weight: f64,
-    /// `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.02 (RED).
-    pub max_probability: f64,
-    /// Whether the probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping
-    /// to 1. Default: no (RED).
-    pub gentle: bool,
-    /// Whether at least 1/p packets must pass between two early drops. Default: no; ns-2 sets it.
-    pub wait: bool,
-    /// Whether early drops are suppressed while at most one packet is waiting. Default: no; ns-2 does so.
-    pub small_queue_guard: bool,
-    /// Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
-    pub byte_mode: bool,
-    /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for, and
-    /// `byte_mode` refers to it. Default: 500 B (ns-2).
-    pub mean_packet_size: Bytes,
-    /// Whether RED marks ECN-capable packets instead of dropping them early; a mark counts as a drop, and the box
-    /// always drops. Default: no.
-    pub ecn: bool,
-    /// Whether packets above the upper threshold are dropped even if they are ECN-capable. Default: yes.
-    pub hard_drop: bool,
-}
-
-impl Default for PenaltyBoxConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(1000),
-            log_entries: 1000,
-            interval: Span::from_seconds(1),
-            min_drops: 10,
-            rtt: Span::from_milliseconds(40),
-            packet_size: Bytes(1500),
-            min_drop_rate: 0.01,
-            box_share: 0.05,
-            box_burst: Bytes(15_000),
-            min_threshold: QueueSize::Packets(5),
-            max_threshold: QueueSize::Packets(15),
-            weight: 0.002,
-            max_probability: 0.02,
-            gentle: false,
-            wait: false,
-            small_queue_guard: false,
-            byte_mode: false,
-            mean_packet_size: Bytes(500),
-            ecn: false,
-            hard_drop: true,
-        }
+parameters! {
+    /// Parameters of RED with penalty box.
+    pub struct PenaltyBoxConfig in RedConfig {
+        queue limit = QueueSize::Packets(1000), "1000 packets";
+        /// Number of drops that the log holds; at most a million. Default: 1000.
+        pub log_entries: usize = 1000;
+        /// Time between two evaluations of the log. Default: 1 s.
+        pub interval: Span = Span::from_seconds(1);
+        /// Number of drops that a flow needs in the log to be tested: fewer say too little about its rate. Default: 10.
+        pub min_drops: u64 = 10;
+        /// `R`: round-trip time of the TCP whose rate a flow may reach. Default: 40 ms (RED-PD's).
+        pub rtt: Span = Span::from_milliseconds(40);
+        /// `B`: packet size of that TCP. Default: 1500 B.
+        pub packet_size: Bytes = Bytes(1500);
+        /// Drop rate below which no flow's share is out of proportion, and from which its growth is counted: lower
+        /// rates come from a few drops. Default: 0.01.
+        pub min_drop_rate: f64 = 0.01;
+        /// Share of the link's rate for all flows in the box together. Default: 0.05.
+        pub box_share: f64 = 0.05;
+        /// Amount that these flows may send at once: the depth of their token bucket. Default: 15 KB, ten large
+        /// packets.
+        pub box_burst: Bytes = Bytes(15_000);
+        red min_threshold = QueueSize::Packets(5), "5 packets (RED)";
+        red max_threshold = QueueSize::Packets(15), "15 packets (RED)";
+        red weight = 0.002, "0.002 (RED)";
+        red max_probability = 0.02, "0.02 (RED)";
+        red gentle = false, "no (RED)";
+        red wait = false, "no; ns-2 sets it";
+        red small_queue_guard = false, "no; ns-2 does so";
+        red byte_mode = false, "no";
+        red mean_packet_size = Bytes(500), "500 B (ns-2)";
+        /// Whether RED marks ECN-capable packets instead of dropping them early; a mark counts as a drop, and the box
+        /// always drops. Default: no.
+        red ecn = false;
+        red hard_drop = true, "yes";
     }
 }
 
@@ -148,24 +106,6 @@ impl PenaltyBoxConfig {
         require(self.packet_size.0 > 0, "packet_size", "be at least 1 B")?;
         check_probability(self.min_drop_rate, "min_drop_rate")?;
         require(self.box_share > 0.0 && self.box_share <= 1.0, "box_share", "be more than 0 and at most 1")
-    }
-
-    fn red(&self) -> RedConfig {
-        RedConfig {
-            limit: self.limit,
-            min_threshold: self.min_threshold,
-            max_threshold: self.max_threshold,
-            weight: self.weight,
-            max_probability: self.max_probability,
-            gentle: self.gentle,
-            wait: self.wait,
-            small_queue_guard: self.small_queue_guard,
-            byte_mode: self.byte_mode,
-            mean_packet_size: self.mean_packet_size,
-            ecn: self.ecn,
-            hard_drop: self.hard_drop,
-            max_marking_probability: None,
-        }
     }
 }
 
@@ -287,7 +227,7 @@ impl PenaltyBox {
         let box_rate = Rate::new(box_rate)
             .ok_or(ParameterError { field: "box_share", bound: "leave the box at least one bit a second" })?;
         Ok(Self {
-            red: Red::new(&config.red(), link_rate, salt)?,
+            red: Red::new(&config.inner(), link_rate, salt)?,
             tests: Tests {
                 rtt: config.rtt,
                 packet_size: config.packet_size.0 as f64,

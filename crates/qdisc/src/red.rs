@@ -54,72 +54,31 @@ use crate::memory::inline_bytes;
 use crate::require;
 use crate::{Admission, Arrival, DropReason, MarkReason, Offer, ParameterError, Ticket, Time, Verdict, uniform};
 
-/// Parameters of RED.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct RedConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
-    pub limit: QueueSize,
-    /// `min_th`: average queue below which nothing is dropped. In packets or bytes; its unit is the unit of the
-    /// average, and `max_threshold` needs the same. Default: 5 packets (paper, section 11).
-    pub min_threshold: QueueSize,
-    /// `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises
-    /// from `max_probability` to 1). Default: 15 packets (paper, section 11).
-    pub max_threshold: QueueSize,
-    /// `w_q`: weight of each new sample in the moving average. Default: 0.002 (paper, section 6).
-    pub weight: f64,
-    /// `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.02 (paper, section
-    /// 8).
-    pub max_probability: f64,
-    /// Whether the probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping
-    /// to 1. Default: no (paper); ns-2 has set it since 2001.
-    pub gentle: bool,
-    /// Whether at least 1/p packets must pass between two early drops: gaps are uniform on 1/p .. 2/p, so that the mean
-    /// rate of drops is p/1.5, instead of 1 .. 1/p. Default: no (paper); ns-2 sets it.
-    pub wait: bool,
-    /// Whether early drops are suppressed while at most one packet is waiting. Default: no (paper); ns-2 does so.
-    pub small_queue_guard: bool,
-    /// Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size` (paper,
-    /// section 7). Default: no.
-    pub byte_mode: bool,
-    /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for, and
-    /// `byte_mode` refers to it. Default: 500 B (ns-2).
-    pub mean_packet_size: Bytes,
-    /// Whether ECN-capable packets are marked instead of dropped early (RFC 3168, section 5). Default: no.
-    pub ecn: bool,
-    /// Whether packets above the upper threshold are dropped even if they are ECN-capable (RFC 3168, section 7).
-    /// Default: yes.
-    pub hard_drop: bool,
-    /// From this drop probability on (`p_b`, before the gaps are made uniform) ECN-capable packets are dropped, not
-    /// marked, regardless of `hard_drop`. Default: none; ns-2 2.35 has 0.1 (`mark_p_`).
-    #[cfg_attr(feature = "config", serde(skip_serializing_if = "Option::is_none"))]
-    pub max_marking_probability: Option<f64>,
-}
-
-impl Default for RedConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(1000),
-            min_threshold: QueueSize::Packets(5),
-            max_threshold: QueueSize::Packets(15),
-            weight: 0.002,
-            max_probability: 0.02,
-            gentle: false,
-            wait: false,
-            small_queue_guard: false,
-            byte_mode: false,
-            mean_packet_size: Bytes(500),
-            ecn: false,
-            hard_drop: true,
-            max_marking_probability: None,
-        }
+parameters! {
+    /// Parameters of RED.
+    pub struct RedConfig {
+        queue limit = QueueSize::Packets(1000), "1000 packets";
+        red min_threshold = QueueSize::Packets(5), "5 packets (paper, section 11)";
+        red max_threshold = QueueSize::Packets(15), "15 packets (paper, section 11)";
+        red weight = 0.002, "0.002 (paper, section 6)";
+        red max_probability = 0.02, "0.02 (paper, section 8)";
+        red gentle = false, "no (paper); ns-2 has set it since 2001";
+        red wait = false, "no (paper); ns-2 sets it";
+        red small_queue_guard = false, "no (paper); ns-2 does so";
+        red byte_mode = false, "no";
+        red mean_packet_size = Bytes(500), "500 B (ns-2)";
+        red ecn = false, "no";
+        red hard_drop = true, "yes";
+        /// From this drop probability on (`p_b`, before the gaps are made uniform) ECN-capable packets are dropped, not
+        /// marked, regardless of `hard_drop`. Default: none; ns-2 2.35 has 0.1 (`mark_p_`).
+        #[cfg_attr(feature = "config", serde(skip_serializing_if = "Option::is_none"))]
+        pub max_marking_probability: Option<f64> = None;
     }
 }
 
 impl RedConfig {
     /// Checks every field but the limit; returns the thresholds and whether they are in bytes.
-    fn check(&self) -> Result<(f64, f64, bool), ParameterError> {
+    pub(crate) fn check(&self) -> Result<(f64, f64, bool), ParameterError> {
         let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold, self.limit)?;
         check_averaging_weight(self.weight, "weight")?;
         check_probability(self.max_probability, "max_probability")?;
@@ -132,7 +91,7 @@ impl RedConfig {
 }
 
 /// The thresholds as numbers and whether they are in bytes; checked against a limit of the same unit.
-pub(crate) fn thresholds(min: QueueSize, max: QueueSize, limit: QueueSize) -> Result<(f64, f64, bool), ParameterError> {
+fn thresholds(min: QueueSize, max: QueueSize, limit: QueueSize) -> Result<(f64, f64, bool), ParameterError> {
     let (min, max, in_bytes) = match (min, max) {
         (QueueSize::Packets(min), QueueSize::Packets(max)) => (min, max, false),
         (QueueSize::Bytes(min), QueueSize::Bytes(max)) => (min, max, true),

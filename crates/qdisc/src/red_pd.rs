@@ -67,89 +67,45 @@ const PERIODS_TO_RAISE: usize = 4;
 const PERIODS_TO_LOWER: usize = 3;
 const PERIODS_TO_LOWER_UNRESPONSIVE: usize = 5;
 
-/// Parameters of RED-PD.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct RedPdConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
-    pub limit: QueueSize,
-    /// `R`: round-trip time of the TCP whose rate a flow may reach. Default: 40 ms (paper).
-    pub target_rtt: Span,
-    /// `M`: number of lists of dropped flows, one for each of the last periods; at most 8. Default: 5 (paper).
-    pub lists: usize,
-    /// `K`: number of lists that must contain a flow before it is monitored. Default: 3 (paper).
-    pub lists_to_monitor: usize,
-    /// Number of flows in a list: those with the most bytes dropped. Default: 50 (ns-2).
-    pub list_entries: usize,
-    /// Shortest period. Default: twice `target_rtt` (ns-2).
-    pub min_period: Option<Span>,
-    /// Longest period. Default: ten times `target_rtt` (ns-2).
-    pub max_period: Option<Span>,
-    /// Minimum time between two changes of a flow's probability. Default: 400 ms (ns-2).
-    pub min_change_time: Span,
-    /// Maximum decrease of a flow's probability at a time. Default: 0.05 (ns-2).
-    pub max_reduction: f64,
-    /// Whether flows are tested for being unresponsive. Default: yes.
-    pub unresponsive_test: bool,
-    /// Whether the filter also spares unresponsive flows while at most one packet is waiting (`noidle_` in ns-2).
-    /// Default: no.
-    pub keep_busy: bool,
-    /// `min_th`: average queue below which RED drops nothing, and the filter drops nothing of responsive flows; in
-    /// packets or bytes. Its unit is the unit of the average. Default: 5 packets (RED).
-    pub min_threshold: QueueSize,
-    /// `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises to
-    /// 1), in the unit of `min_threshold`. Default: 15 packets (RED).
-    pub max_threshold: QueueSize,
-    /// `w_q`: weight of each new sample in the moving average. Default: 0.002 (RED).
-    pub weight: f64,
-    /// `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.1 (ns-2).
-    pub max_probability: f64,
-    /// Whether RED's probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping
-    /// to 1, beyond which no early drops would identify flows. Default: yes (ns-2).
-    pub gentle: bool,
-    /// Whether at least 1/p packets must pass between two of RED's early drops. Default: no; ns-2 sets it.
-    pub wait: bool,
-    /// Whether RED's early drops are suppressed while at most one packet is waiting. Default: no; ns-2 does so.
-    pub small_queue_guard: bool,
-    /// Whether RED's drop probability grows in proportion to a packet's size divided by `mean_packet_size`. Default:
-    /// no.
-    pub byte_mode: bool,
-    /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for, and
-    /// `byte_mode` refers to it. Default: 500 B (ns-2).
-    pub mean_packet_size: Bytes,
-    /// Whether RED marks ECN-capable packets instead of dropping them early; the filter always drops. Default: no.
-    pub ecn: bool,
-    /// Whether packets beyond the end of RED's profile are dropped even if they are ECN-capable. Default: yes.
-    pub hard_drop: bool,
-}
-
-impl Default for RedPdConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(1000),
-            target_rtt: Span::from_milliseconds(40),
-            lists: 5,
-            lists_to_monitor: 3,
-            list_entries: 50,
-            min_period: None,
-            max_period: None,
-            min_change_time: Span::from_milliseconds(400),
-            max_reduction: 0.05,
-            unresponsive_test: true,
-            keep_busy: false,
-            min_threshold: QueueSize::Packets(5),
-            max_threshold: QueueSize::Packets(15),
-            weight: 0.002,
-            max_probability: 0.1,
-            gentle: true,
-            wait: false,
-            small_queue_guard: false,
-            byte_mode: false,
-            mean_packet_size: Bytes(500),
-            ecn: false,
-            hard_drop: true,
-        }
+parameters! {
+    /// Parameters of RED-PD.
+    pub struct RedPdConfig in RedConfig {
+        queue limit = QueueSize::Packets(1000), "1000 packets";
+        /// `R`: round-trip time of the TCP whose rate a flow may reach. Default: 40 ms (paper).
+        pub target_rtt: Span = Span::from_milliseconds(40);
+        /// `M`: number of lists of dropped flows, one for each of the last periods; at most 8. Default: 5 (paper).
+        pub lists: usize = 5;
+        /// `K`: number of lists that must contain a flow before it is monitored. Default: 3 (paper).
+        pub lists_to_monitor: usize = 3;
+        /// Number of flows in a list: those with the most bytes dropped. Default: 50 (ns-2).
+        pub list_entries: usize = 50;
+        /// Shortest period. Default: twice `target_rtt` (ns-2).
+        pub min_period: Option<Span> = None;
+        /// Longest period. Default: ten times `target_rtt` (ns-2).
+        pub max_period: Option<Span> = None;
+        /// Minimum time between two changes of a flow's probability. Default: 400 ms (ns-2).
+        pub min_change_time: Span = Span::from_milliseconds(400);
+        /// Maximum decrease of a flow's probability at a time. Default: 0.05 (ns-2).
+        pub max_reduction: f64 = 0.05;
+        /// Whether flows are tested for being unresponsive. Default: yes.
+        pub unresponsive_test: bool = true;
+        /// Whether the filter also spares unresponsive flows while at most one packet is waiting (`noidle_` in ns-2).
+        /// Default: no.
+        pub keep_busy: bool = false;
+        /// `min_th`: average queue below which RED drops nothing, and the filter drops nothing of responsive flows; in
+        /// packets or bytes. Its unit is the unit of the average. Default: 5 packets (RED).
+        red min_threshold = QueueSize::Packets(5);
+        red max_threshold = QueueSize::Packets(15), "15 packets (RED)";
+        red weight = 0.002, "0.002 (RED)";
+        red max_probability = 0.1, "0.1 (ns-2)";
+        red gentle = true, "yes (ns-2)";
+        red wait = false, "no; ns-2 sets it";
+        red small_queue_guard = false, "no; ns-2 does so";
+        red byte_mode = false, "no";
+        red mean_packet_size = Bytes(500), "500 B (ns-2)";
+        /// Whether RED marks ECN-capable packets instead of dropping them early; the filter always drops. Default: no.
+        red ecn = false;
+        red hard_drop = true, "yes";
     }
 }
 
@@ -167,24 +123,6 @@ impl RedPdConfig {
         require(min > Span::ZERO, "min_period", "be more than 0")?;
         require(min <= max, "max_period", "be at least `min_period`")?;
         Ok((min, max))
-    }
-
-    fn red(&self) -> RedConfig {
-        RedConfig {
-            limit: self.limit,
-            min_threshold: self.min_threshold,
-            max_threshold: self.max_threshold,
-            weight: self.weight,
-            max_probability: self.max_probability,
-            gentle: self.gentle,
-            wait: self.wait,
-            small_queue_guard: self.small_queue_guard,
-            byte_mode: self.byte_mode,
-            mean_packet_size: self.mean_packet_size,
-            ecn: self.ecn,
-            hard_drop: self.hard_drop,
-            max_marking_probability: None,
-        }
     }
 }
 
@@ -237,7 +175,7 @@ impl RedPd {
     /// The first parameter outside its bound.
     pub fn new(config: &RedPdConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         let (min_period, max_period) = config.check()?;
-        let red = Red::new(&config.red(), link_rate, salt)?;
+        let red = Red::new(&config.inner(), link_rate, salt)?;
         Ok(Self {
             min_threshold: red.thresholds().0,
             red,

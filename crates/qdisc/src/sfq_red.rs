@@ -48,64 +48,31 @@ use crate::{
     Verdict,
 };
 
-/// Parameters of SFQ with RED in each bucket.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct SfqRedConfig {
-    /// Limit of all buckets together, in packets or bytes; each bucket has an even part of it. The packet being sent
-    /// does not count. Default: 414 KB (paper).
-    pub limit: QueueSize,
-    /// Number of buckets. Default: 46 (paper).
-    pub buckets: u32,
-    /// How flows are placed in buckets, as in `sfq`: `random` by a hash, or `ns2` in consecutive buckets, as ns-2 does
-    /// for consecutive hosts. Default: `random` (McKenney).
-    pub placement: SfqPlacement,
-    /// Bytes that a bucket may send in each turn. Default: one packet of any size (McKenney).
-    pub quantum: Option<Bytes>,
-    /// `min_th`: a bucket's average length below which nothing is dropped, in packets or bytes. Default: 2 KB (paper).
-    pub min_threshold: QueueSize,
-    /// `max_th`: a bucket's average length from which every packet is dropped (or, if `gentle`, from which the
-    /// probability rises to 1), in the unit of `min_threshold`. Default: 8 KB (paper).
-    pub max_threshold: QueueSize,
-    /// `w_q`: weight of each new sample in the moving average. Default: 0.002.
-    pub weight: f64,
-    /// `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.1.
-    pub max_probability: f64,
-    /// Whether the probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping
-    /// to 1. Default: no.
-    pub gentle: bool,
-    /// Whether at least 1/p packets must pass between two early drops (ns-2). Default: no.
-    pub wait: bool,
-    /// Whether early drops are suppressed while at most one packet is waiting in the bucket (ns-2). Default: no.
-    pub small_queue_guard: bool,
-    /// Mean packet size: a bucket's part of the link's rate divided by it is the number of samples that an idle period
-    /// counts for. Default: 500 B (ns-2).
-    pub mean_packet_size: Bytes,
-    /// Whether ECN-capable packets are marked instead of dropped early. Default: no.
-    pub ecn: bool,
-    /// Whether packets above the upper threshold are dropped even if they are ECN-capable. Default: yes.
-    pub hard_drop: bool,
-}
-
-impl Default for SfqRedConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Bytes(414_000),
-            buckets: 46,
-            placement: SfqPlacement::Random,
-            quantum: None,
-            min_threshold: QueueSize::Bytes(2000),
-            max_threshold: QueueSize::Bytes(8000),
-            weight: 0.002,
-            max_probability: 0.1,
-            gentle: false,
-            wait: false,
-            small_queue_guard: false,
-            mean_packet_size: Bytes(500),
-            ecn: false,
-            hard_drop: true,
-        }
+parameters! {
+    /// Parameters of SFQ with RED in each bucket.
+    pub struct SfqRedConfig in RedConfig {
+        /// Limit of all buckets together, in packets or bytes; each bucket has an even part of it. The packet being
+        /// sent does not count. Default: 414 KB (paper).
+        queue limit = QueueSize::Bytes(414_000);
+        /// Number of buckets. Default: 46 (paper).
+        pub buckets: u32 = 46;
+        /// How flows are placed in buckets, as in `sfq`: `random` by a hash, or `ns2` in consecutive buckets, as ns-2
+        /// does for consecutive hosts. Default: `random` (McKenney).
+        pub placement: SfqPlacement = SfqPlacement::Random;
+        /// Bytes that a bucket may send in each turn. Default: one packet of any size (McKenney).
+        pub quantum: Option<Bytes> = None;
+        red min_threshold = QueueSize::Bytes(2000), "2 KB (paper)";
+        red max_threshold = QueueSize::Bytes(8000), "8 KB (paper)";
+        red weight = 0.002, "0.002";
+        red max_probability = 0.1, "0.1";
+        red gentle = false, "no";
+        red wait = false, "no";
+        red small_queue_guard = false, "no";
+        /// Mean packet size: a bucket's part of the link's rate divided by it is the number of samples that an idle
+        /// period counts for. Default: 500 B (ns-2).
+        red mean_packet_size = Bytes(500);
+        red ecn = false, "no";
+        red hard_drop = true, "yes";
     }
 }
 
@@ -119,18 +86,7 @@ impl SfqRedConfig {
                 QueueSize::Packets(packets) => QueueSize::Packets(packets / buckets),
                 QueueSize::Bytes(bytes) => QueueSize::Bytes(bytes / buckets),
             },
-            min_threshold: self.min_threshold,
-            max_threshold: self.max_threshold,
-            weight: self.weight,
-            max_probability: self.max_probability,
-            gentle: self.gentle,
-            wait: self.wait,
-            small_queue_guard: self.small_queue_guard,
-            byte_mode: false,
-            mean_packet_size: self.mean_packet_size,
-            ecn: self.ecn,
-            hard_drop: self.hard_drop,
-            max_marking_probability: None,
+            ..self.inner()
         }
     }
 }

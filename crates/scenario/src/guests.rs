@@ -70,13 +70,10 @@ pub fn python_classes(spec: &ScenarioSpec) -> BTreeSet<&str> {
 }
 
 fn find_classes<'a>(queue: &'a QueueSpec, found: &mut BTreeSet<&'a str>) {
-    match queue {
-        QueueSpec::Python(python) => {
-            found.insert(&python.class);
-        }
-        QueueSpec::Cbq(cbq) => cbq.classes.iter().for_each(|class| find_classes(&class.queue, found)),
-        _ => {}
+    if let QueueSpec::Python(python) = queue {
+        found.insert(&python.class);
     }
+    queue.children().for_each(|child| find_classes(child, found));
 }
 
 /// Every queue that a scenario describes.

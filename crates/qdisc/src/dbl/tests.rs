@@ -306,8 +306,7 @@ fn a_flow_that_is_blamed_anew_counts_once() {
 
 #[test]
 fn a_throttle_begins_with_a_burst_of_the_belligerents_buffer_limit() {
-    // 16 cells of 64 B: while no more than 1024 B are owed, one more packet passes. At 1 % of 100 Mb/s 64 B take
-    // 512 us.
+    // 16 cells of 64 B. At 1 % of 100 Mb/s 64 B take 512 us.
     let mut law = Watched::new(0);
     law.classify(3, true, 0.0);
     let passes = |milliseconds| (0..100).filter(|_| law.admits(64, milliseconds)).count();
