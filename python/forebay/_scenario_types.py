@@ -146,11 +146,11 @@ class AredConfig(BaseModel):
     """
     gentle: bool = True
     """
-    Whether the probability rises from `max_p` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: yes (paper).
+    Whether the probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: yes (paper).
     """
     wait: bool = False
     """
-    Whether at least 1/p packets must pass between two early drops. Default: no; ns-2 sets it.
+    Whether at least 1/p packets must pass between two early drops: gaps are uniform on 1/p .. 2/p, so that the mean rate of drops is p/1.5, instead of 1 .. 1/p. Default: no; ns-2 sets it.
     """
     small_queue_guard: bool = False
     """
@@ -158,7 +158,7 @@ class AredConfig(BaseModel):
     """
     byte_mode: bool = False
     """
-    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
+    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size` (RED's paper, section 7). Default: no.
     """
     mean_packet_size: Bytes = "500 B"
     """
@@ -166,11 +166,11 @@ class AredConfig(BaseModel):
     """
     ecn: bool = False
     """
-    Whether ECN-capable packets are marked instead of dropped early. Default: no.
+    Whether ECN-capable packets are marked instead of dropped early (RFC 3168, section 5). Default: no.
     """
     hard_drop: bool = True
     """
-    Whether packets beyond the end of the profile are dropped even if they are ECN-capable. Default: yes.
+    Whether packets beyond the end of the profile are dropped even if they are ECN-capable (RFC 3168, section 7). Default: yes.
     """
 
 
@@ -189,11 +189,11 @@ class FengRedConfig(BaseModel):
     """
     min_threshold: QueueSize = "5 packets"
     """
-    `min_th`: average queue below which nothing is dropped, in packets or bytes. Its unit is the unit of the average. Default: 5 packets (RED).
+    `min_th`: average queue below which nothing is dropped. In packets or bytes; its unit is the unit of the average, and `max_threshold` needs the same. Default: 5 packets (RED).
     """
     max_threshold: QueueSize = "15 packets"
     """
-    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises to 1), in the unit of `min_threshold`. Default: 15 packets (RED).
+    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises from `max_probability` to 1). Default: 15 packets (RED).
     """
     weight: float = 0.002
     """
@@ -217,11 +217,11 @@ class FengRedConfig(BaseModel):
     """
     gentle: bool = False
     """
-    Whether the probability rises from `max_p` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: no (paper); ns-2 has set it since 2001.
+    Whether the probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: no (paper); ns-2 has set it since 2001.
     """
     wait: bool = False
     """
-    Whether at least 1/p packets must pass between two early drops. Default: no; ns-2 sets it.
+    Whether at least 1/p packets must pass between two early drops: gaps are uniform on 1/p .. 2/p, so that the mean rate of drops is p/1.5, instead of 1 .. 1/p. Default: no; ns-2 sets it.
     """
     small_queue_guard: bool = False
     """
@@ -229,7 +229,7 @@ class FengRedConfig(BaseModel):
     """
     byte_mode: bool = False
     """
-    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
+    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size` (RED's paper, section 7). Default: no.
     """
     mean_packet_size: Bytes = "500 B"
     """
@@ -237,11 +237,11 @@ class FengRedConfig(BaseModel):
     """
     ecn: bool = False
     """
-    Whether ECN-capable packets are marked instead of dropped early. Default: no.
+    Whether ECN-capable packets are marked instead of dropped early (RFC 3168, section 5). Default: no.
     """
     hard_drop: bool = True
     """
-    Whether packets beyond the end of the profile are dropped even if they are ECN-capable. Default: yes.
+    Whether packets beyond the end of the profile are dropped even if they are ECN-capable (RFC 3168, section 7). Default: yes.
     """
 
 
@@ -304,7 +304,7 @@ class RedPdConfig(BaseModel):
     """
     max_threshold: QueueSize = "15 packets"
     """
-    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises to 1), in the unit of `min_threshold`. Default: 15 packets (RED).
+    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises from `max_probability` to 1). Default: 15 packets (RED).
     """
     weight: float = 0.002
     """
@@ -316,19 +316,19 @@ class RedPdConfig(BaseModel):
     """
     gentle: bool = True
     """
-    Whether RED's probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to 1, beyond which no early drops would identify flows. Default: yes (ns-2).
+    Whether the probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: yes (ns-2), for beyond the jump no early drop would identify flows.
     """
     wait: bool = False
     """
-    Whether at least 1/p packets must pass between two of RED's early drops. Default: no; ns-2 sets it.
+    Whether at least 1/p packets must pass between two early drops: gaps are uniform on 1/p .. 2/p, so that the mean rate of drops is p/1.5, instead of 1 .. 1/p. Default: no; ns-2 sets it.
     """
     small_queue_guard: bool = False
     """
-    Whether RED's early drops are suppressed while at most one packet is waiting. Default: no; ns-2 does so.
+    Whether early drops are suppressed while at most one packet is waiting. Default: no; ns-2 does so.
     """
     byte_mode: bool = False
     """
-    Whether RED's drop probability grows in proportion to a packet's size divided by `mean_packet_size`. Default: no.
+    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size` (RED's paper, section 7). Default: no.
     """
     mean_packet_size: Bytes = "500 B"
     """
@@ -340,7 +340,7 @@ class RedPdConfig(BaseModel):
     """
     hard_drop: bool = True
     """
-    Whether packets beyond the end of RED's profile are dropped even if they are ECN-capable. Default: yes.
+    Whether packets beyond the end of the profile are dropped even if they are ECN-capable (RFC 3168, section 7). Default: yes.
     """
 
 
@@ -391,11 +391,11 @@ class PenaltyBoxConfig(BaseModel):
     """
     min_threshold: QueueSize = "5 packets"
     """
-    `min_th`: average queue below which nothing is dropped, in packets or bytes. Its unit is the unit of the average. Default: 5 packets (RED).
+    `min_th`: average queue below which nothing is dropped. In packets or bytes; its unit is the unit of the average, and `max_threshold` needs the same. Default: 5 packets (RED).
     """
     max_threshold: QueueSize = "15 packets"
     """
-    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises to 1), in the unit of `min_threshold`. Default: 15 packets (RED).
+    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises from `max_probability` to 1). Default: 15 packets (RED).
     """
     weight: float = 0.002
     """
@@ -411,7 +411,7 @@ class PenaltyBoxConfig(BaseModel):
     """
     wait: bool = False
     """
-    Whether at least 1/p packets must pass between two early drops. Default: no; ns-2 sets it.
+    Whether at least 1/p packets must pass between two early drops: gaps are uniform on 1/p .. 2/p, so that the mean rate of drops is p/1.5, instead of 1 .. 1/p. Default: no; ns-2 sets it.
     """
     small_queue_guard: bool = False
     """
@@ -419,7 +419,7 @@ class PenaltyBoxConfig(BaseModel):
     """
     byte_mode: bool = False
     """
-    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
+    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size` (RED's paper, section 7). Default: no.
     """
     mean_packet_size: Bytes = "500 B"
     """
@@ -431,7 +431,7 @@ class PenaltyBoxConfig(BaseModel):
     """
     hard_drop: bool = True
     """
-    Whether packets above the upper threshold are dropped even if they are ECN-capable. Default: yes.
+    Whether packets beyond the end of the profile are dropped even if they are ECN-capable (RFC 3168, section 7). Default: yes.
     """
 
 
@@ -704,7 +704,7 @@ class ChokeConfig(BaseModel):
     """
     max_probability: float = 0.02
     """
-    `max_p`: RED's drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.02 (RED's paper).
+    `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.02 (RED's paper).
     """
     candidates: Annotated[int, Field(ge=0)] = 1
     """
@@ -781,7 +781,7 @@ class SfqRedConfig(BaseModel):
     """
     wait: bool = False
     """
-    Whether at least 1/p packets must pass between two early drops (ns-2). Default: no.
+    Whether at least 1/p packets must pass between two early drops: gaps are uniform on 1/p .. 2/p, so that the mean rate of drops is p/1.5, instead of 1 .. 1/p. Default: no; ns-2 sets it.
     """
     small_queue_guard: bool = False
     """
@@ -793,11 +793,11 @@ class SfqRedConfig(BaseModel):
     """
     ecn: bool = False
     """
-    Whether ECN-capable packets are marked instead of dropped early. Default: no.
+    Whether ECN-capable packets are marked instead of dropped early (RFC 3168, section 5). Default: no.
     """
     hard_drop: bool = True
     """
-    Whether packets above the upper threshold are dropped even if they are ECN-capable. Default: yes.
+    Whether packets beyond the end of the profile are dropped even if they are ECN-capable (RFC 3168, section 7). Default: yes.
     """
 
 
@@ -954,7 +954,7 @@ class CobaltConfig(BaseModel):
     """
     ce_threshold: Span | None = None
     """
-    Delay from which every ECN-capable packet is marked, regardless of the control law. Default: none.
+    Delay from which every ECN-capable packet is marked, regardless of the control law; for DCTCP and similar senders. Default: none.
     """
 
 
@@ -1042,7 +1042,7 @@ class BreatheConfig(BaseModel):
     """
     min_threshold: QueueSize = "100 packets"
     """
-    `min_th`: average queue below which nothing is dropped, in packets or bytes. Its unit is the unit of the average; `max_threshold` needs the same unit. Default: 100 packets, a third of the default limit.
+    `min_th`: average queue below which nothing is dropped. In packets or bytes; its unit is the unit of the average, and `max_threshold` needs the same. Default: 100 packets, a third of the default limit.
     """
     max_threshold: QueueSize = "200 packets"
     """
@@ -2254,7 +2254,7 @@ class RedConfig(BaseModel):
     """
     byte_mode: bool = False
     """
-    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size` (paper, section 7). Default: no.
+    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size` (RED's paper, section 7). Default: no.
     """
     mean_packet_size: Bytes = "500 B"
     """
@@ -2266,7 +2266,7 @@ class RedConfig(BaseModel):
     """
     hard_drop: bool = True
     """
-    Whether packets above the upper threshold are dropped even if they are ECN-capable (RFC 3168, section 7). Default: yes.
+    Whether packets beyond the end of the profile are dropped even if they are ECN-capable (RFC 3168, section 7). Default: yes.
     """
     max_marking_probability: float | None = None
     """
@@ -2587,7 +2587,7 @@ class CodelConfig(BaseModel):
     """
     max_packet_size: Bytes = "1500 B"
     """
-    Maximum packet size: nothing is dropped while the queue holds no more than that. Default: 1500 B.
+    Maximum packet size: nothing is dropped while a queue holds no more than that. Default: 1500 B.
     """
     square_root: SquareRoot = "exact"
     """
@@ -2638,15 +2638,15 @@ class FqCodelConfig(BaseModel):
     """
     target: Span = "5 ms"
     """
-    CoDel's TARGET: acceptable delay of a standing queue, which keeps the link busy. Default: 5 ms (RFC 8290, section 5.2).
+    TARGET: acceptable delay of a standing queue, which keeps the link busy. Default: 5 ms (RFC 8290, section 5.2).
     """
     interval: Span = "100 ms"
     """
-    CoDel's INTERVAL: time for which the delay must stay above the target before the first drop. Default: 100 ms (RFC 8290, section 5.2).
+    INTERVAL: time for which the delay must stay above the target before the first drop; about the longest expected round-trip time. Default: 100 ms (RFC 8290, section 5.2).
     """
     max_packet_size: Bytes = "1500 B"
     """
-    Maximum packet size: CoDel drops nothing while a queue holds no more than that. Default: 1500 B.
+    Maximum packet size: nothing is dropped while a queue holds no more than that. Default: 1500 B.
     """
     square_root: SquareRoot | None = None
     """
@@ -2654,11 +2654,11 @@ class FqCodelConfig(BaseModel):
     """
     ecn: bool = True
     """
-    Whether CoDel marks ECN-capable packets instead of dropping them. Default: yes (RFC 8290, section 5.2).
+    Whether ECN-capable packets are marked instead of dropped by the control law. Default: yes (RFC 8290, section 5.2).
     """
     ce_threshold: Span | None = None
     """
-    Delay from which every ECN-capable packet is marked, regardless of the control law (RFC 8290, section 5.2). Default: none.
+    Delay from which every ECN-capable packet is marked, regardless of the control law; for DCTCP and similar senders. Default: none.
     """
 
 
@@ -4561,7 +4561,7 @@ class CbqClass(BaseModel):
     """
     burst: Bytes = "3 KB"
     """
-    Bytes that the class may send at once after an idle time, beyond its shaping rate. Default: 3000 B, two packets.
+    Bytes that the class may send at once after an idle time, beyond its shaping rate: over any time t it sends at most `burst` + `rate` x t. A packet longer than `burst` goes after an idle time that fills `burst`. Default: 3000 B, two packets.
     """
     priority: Annotated[int, Field(ge=0, le=255)] = 0
     """

@@ -70,10 +70,14 @@ parameters! {
         /// limit.
         red max_threshold = QueueSize::Packets(200);
         red weight = 0.002, "0.002 (RED)";
-        red max_probability = 0.02, "0.02 (RED)";
+        /// `max_p`: drop probability of packets that are not blocked at `max_threshold`, before the gaps are made
+        /// uniform. Default: 0.02 (RED).
+        red max_probability = 0.02;
         /// Whether the gaps between random drops are made uniform, as in RED. Default: yes.
         pub uniform_gaps: bool = true;
-        red mean_packet_size = Bytes(500), "500 B (ns-2's for RED)";
+        /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for.
+        /// Default: 500 B (ns-2's for RED).
+        red mean_packet_size = Bytes(500);
         /// Number of counters, K: flows are held to 1/(K + 1) of the link. With too few, heavy flows pass. With too
         /// many, this share is below the fair rate and the counters of all fast flows grow without limit. The queue
         /// falls to `min_threshold`, all packets are admitted, and the fast flows share what is left in proportion to

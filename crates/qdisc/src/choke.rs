@@ -58,7 +58,9 @@ parameters! {
     /// Parameters of CHOKe.
     pub struct ChokeConfig in RedConfig {
         queue limit = QueueSize::Packets(300), "300 packets (paper, simulations)";
-        red min_threshold = QueueSize::Packets(100), "100 packets (paper, simulations)";
+        /// `min_th`: average queue up to which nothing is dropped, in packets or bytes. Default: 100 packets (paper,
+        /// simulations).
+        red min_threshold = QueueSize::Packets(100);
         /// `max_th`: average queue from which every packet is dropped, in the unit of `min_threshold`. Default: 200
         /// packets (paper, simulations).
         red max_threshold = QueueSize::Packets(200);
@@ -72,7 +74,9 @@ parameters! {
         /// Whether all candidates of the arrival's flow are dropped; otherwise drawing ends with the first match, and
         /// only that one is dropped. Default: yes (paper).
         pub all_matches: bool = true;
-        red mean_packet_size = Bytes(500), "500 B (ns-2's for RED)";
+        /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for.
+        /// Default: 500 B (ns-2's for RED).
+        red mean_packet_size = Bytes(500);
         /// Whether ECN-capable packets are marked where RED would drop them early. Default: no.
         red ecn = false;
     }

@@ -68,7 +68,9 @@ parameters! {
         /// Whether each flow may hold two packets while the average exceeds `max_threshold`, so that all flows can
         /// continue even if they outnumber the shares of the buffer (paper, section 7). Default: yes.
         pub many_flows: bool = true;
-        red mean_packet_size = Bytes(500), "500 B (ns-2's for RED)";
+        /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for.
+        /// Default: 500 B (ns-2's for RED).
+        red mean_packet_size = Bytes(500);
         /// Whether ECN-capable packets are marked where they would be dropped at random. Default: no.
         red ecn = false;
     }

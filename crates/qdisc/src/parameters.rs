@@ -125,7 +125,7 @@ macro_rules! parameter_text {
     };
     (red mean_packet_size) => {
         "Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for, and \
-         `byte_mode`, if there is one, refers to it."
+         `byte_mode` refers to it."
     };
     (red ecn) => {
         "Whether ECN-capable packets are marked instead of dropped early (RFC 3168, section 5)."

@@ -98,7 +98,7 @@ parameters! {
         red max_threshold = QueueSize::Packets(15), "15 packets (RED)";
         red weight = 0.002, "0.002 (RED)";
         red max_probability = 0.1, "0.1 (ns-2)";
-        red gentle = true, "yes (ns-2)";
+        red gentle = true, "yes (ns-2), for beyond the jump no early drop would identify flows";
         red wait = false, "no; ns-2 sets it";
         red small_queue_guard = false, "no; ns-2 does so";
         red byte_mode = false, "no";

@@ -61,13 +61,18 @@ parameters! {
         pub placement: SfqPlacement = SfqPlacement::Random;
         /// Bytes that a bucket may send in each turn. Default: one packet of any size (McKenney).
         pub quantum: Option<Bytes> = None;
-        red min_threshold = QueueSize::Bytes(2000), "2 KB (paper)";
-        red max_threshold = QueueSize::Bytes(8000), "8 KB (paper)";
+        /// `min_th`: a bucket's average length below which nothing is dropped, in packets or bytes. Default: 2 KB
+        /// (paper).
+        red min_threshold = QueueSize::Bytes(2000);
+        /// `max_th`: a bucket's average length from which every packet is dropped (or, if `gentle`, from which the
+        /// probability rises to 1), in the unit of `min_threshold`. Default: 8 KB (paper).
+        red max_threshold = QueueSize::Bytes(8000);
         red weight = 0.002, "0.002";
         red max_probability = 0.1, "0.1";
         red gentle = false, "no";
-        red wait = false, "no";
-        red small_queue_guard = false, "no";
+        red wait = false, "no; ns-2 sets it";
+        /// Whether early drops are suppressed while at most one packet is waiting in the bucket (ns-2). Default: no.
+        red small_queue_guard = false;
         /// Mean packet size: a bucket's part of the link's rate divided by it is the number of samples that an idle
         /// period counts for. Default: 500 B (ns-2).
         red mean_packet_size = Bytes(500);
