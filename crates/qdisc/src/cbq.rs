@@ -57,12 +57,14 @@ use alloc::vec::Vec;
 
 use forebay_units::{Bytes, Rate};
 
+use self::shaper::Shaper;
 use crate::class_weight::WEIGHTS;
 use crate::memory::{heap_bytes, inline_bytes};
 use crate::require;
-use crate::shaper::Shaper;
 use crate::token_bucket::TokenBucket;
 use crate::{Backlog, ClassQueues, Cx, Discipline, Packet, ParameterError, Served, Time};
+
+mod shaper;
 
 /// Parameters of CBQ. `Q` describes the queue of a class.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -94,8 +96,8 @@ pub struct CbqClass<Q> {
     #[cfg_attr(feature = "config", serde(default))]
     pub rate: Option<Rate>,
     /// Bytes that the class may send at once after an idle time, beyond its shaping rate: over any time t it sends at
-    /// most `burst` + `rate` x t. A packet longer than `burst` goes after an idle time that fills `burst`. Default: 3000
-    /// B, two packets.
+    /// most `burst` + `rate` x t. A packet longer than `burst` goes after an idle time that fills `burst`. Default:
+    /// 3000 B, two packets.
     #[cfg_attr(feature = "config", serde(default = "default_burst"))]
     pub burst: Bytes,
     /// Priority: a class sends only while no class with a smaller number can. Default: 0.

@@ -21,7 +21,7 @@
 //! | `fifo.rs`, `line.rs` | the queue behind a law; a link that sends what a discipline gives, without a simulator |
 //! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `indexed_heap.rs` | ways to hold packets |
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
-//! | `token_bucket.rs`, `shaper.rs`, `inverse_sqrt.rs`, `class_weight.rs` | parts of several disciplines |
+//! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs` | parts of several disciplines |
 //! | `config.rs` | queues as a file describes them, with the table of all disciplines |
 //! | `parameters.rs` | parameters that several disciplines have: those of RED and of CoDel |
 //! | `limit.rs`, `memory.rs` | the limit of a queue and checks of parameters; how much memory state takes |
@@ -90,7 +90,6 @@ pub mod sfb;
 mod sfq;
 mod sfq_red;
 mod sfred;
-mod shaper;
 mod sred;
 #[cfg(test)]
 mod test_support;

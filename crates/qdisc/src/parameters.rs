@@ -1,8 +1,8 @@
 //! The parameters that several disciplines share with RED or CoDel: each has its text and type here, once.
 
 /// Declares the configuration of a discipline, with its defaults. A field is the discipline's own, or one that the
-/// tables below have, as `red weight = 0.002, "0.002 (paper)";`: its default, and this in words. It may have its own text
-/// in place of the words.
+/// tables below have, as `red weight = 0.002, "0.002 (paper)";`: its default, and this in words. It may have its own
+/// text in place of the words.
 ///
 /// `in RedConfig` adds the method `inner`, the configuration of the RED within: it has the fields of the tables.
 macro_rules! parameters {
@@ -19,7 +19,11 @@ macro_rules! parameters {
     ) => {
         parameters! {
             $head
-            [$($field)* #[doc = concat!(parameter_text!($of $name), " Default: ", $words, ".")] pub $name: parameter_type!($name),]
+            [
+                $($field)*
+                #[doc = concat!(parameter_text!($of $name), " Default: ", $words, ".")]
+                pub $name: parameter_type!($name),
+            ]
             [$($default)* $name: $value,]
             [$($shared)* $name]
             $($rest)*
@@ -109,8 +113,8 @@ macro_rules! parameter_text {
         "`max_p`: drop probability at `max_threshold`, before the gaps are made uniform."
     };
     (red gentle) => {
-        "Whether the probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping \
-         to 1."
+        "Whether the probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of \
+         jumping to 1."
     };
     (red wait) => {
         "Whether at least 1/p packets must pass between two early drops: gaps are uniform on 1/p .. 2/p, so that the \
