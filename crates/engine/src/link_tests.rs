@@ -64,7 +64,7 @@ fn counters_and_utilization_are_those_of_the_measured_interval() {
 #[test]
 fn each_transmission_has_the_rate_of_its_time() {
     let mut link = link();
-    let step = |from_us, megabits| ServiceStep { from: at(from_us), rate: Rate::new(megabits * 1_000_000) };
+    let step = |from_us, megabits: u64| ServiceStep { from: at(from_us), rate: Rate::new(megabits * 1_000_000) };
     link.set_service(vec![step(1500, 4), step(3000, 0), step(5000, 8)]);
     // Half of the second one is twice as slow; the third one has 250 B left when the link stops.
     let sent = [(0, 1000), (0, 1000), (0, 500), (4000, 40), (4000, 40)];

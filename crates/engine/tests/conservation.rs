@@ -7,7 +7,7 @@ mod support;
 use std::collections::VecDeque;
 
 use forebay_engine::{Packet, RunError};
-use forebay_qdisc::{Backlog, Cx, Discipline, DropReason, Queue, Span};
+use forebay_qdisc::{Backlog, Cx, Discipline, DropReason, Queue, Served, Span};
 use support::{Star, udp};
 
 /// Packets that the queue holds.
@@ -43,6 +43,20 @@ impl Faulty {
     }
 }
 
+impl Faulty {
+    fn next(&mut self, cx: &mut Cx<'_, Packet>) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        if self.makes(Fault::SendsTwice) {
+            self.packets.push_front(packet);
+        }
+        if self.makes(Fault::DropsOnDequeue) {
+            cx.sink.dropped(packet, DropReason::Early, false);
+            return self.packets.pop_front();
+        }
+        if self.makes(Fault::Loses) { self.packets.pop_front() } else { Some(packet) }
+    }
+}
+
 impl Discipline<Packet> for Faulty {
     fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_, Packet>) {
         let mut dropped = None;
@@ -60,16 +74,8 @@ impl Discipline<Packet> for Faulty {
         }
     }
 
-    fn dequeue(&mut self, cx: &mut Cx<'_, Packet>) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
-        if self.makes(Fault::SendsTwice) {
-            self.packets.push_front(packet);
-        }
-        if self.makes(Fault::DropsOnDequeue) {
-            cx.sink.dropped(packet, DropReason::Early, false);
-            return self.packets.pop_front();
-        }
-        if self.makes(Fault::Loses) { self.packets.pop_front() } else { Some(packet) }
+    fn dequeue(&mut self, cx: &mut Cx<'_, Packet>) -> Served<Packet> {
+        self.next(cx).map_or(Served::Idle, Served::Packet)
     }
 
     fn backlog(&self) -> Backlog {

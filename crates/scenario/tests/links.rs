@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use forebay_engine::{RunResult, Table};
+use forebay_engine::RunResult;
+use forebay_records::Table;
 use forebay_scenario::{Scenario, run, run_in_order};
 
 /// Runs it by both drivers, which must agree.

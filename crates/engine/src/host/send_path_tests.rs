@@ -1,6 +1,7 @@
 //! The processing time of a host and the queue of its device. The link takes a millisecond for each packet.
 
 use forebay_qdisc::{Ecn, Rate, Span};
+use forebay_records::random::stream;
 
 use super::*;
 use crate::driver::routes::Way;
@@ -21,7 +22,7 @@ fn packet(sent_us: u64) -> Packet {
 /// A path of endpoints with these processing times.
 fn path(delays_us: &[u32], limit: Option<u32>) -> Option<Box<SendPath>> {
     let delays = delays_us.iter().map(|delay| Distribution::Constant(f64::from(*delay) * 1e6)).collect();
-    SendPath::new(delays, limit, crate::rng::stream(1, "host"))
+    SendPath::new(delays, limit, stream(1, "host"))
 }
 
 #[test]
