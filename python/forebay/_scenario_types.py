@@ -4281,7 +4281,7 @@ class Scenario(BaseModel):
     """
     topology: Topology
     """
-    The network: exactly one of `star`, `dumbbell`, `chain`, `switch`, `graph`, `ethernet`.
+    The network: exactly one topology.
     """
     flows: Annotated[list[FlowGroup], Field(min_length=1)]
     """

@@ -138,7 +138,7 @@ fn element(nodes: &[Node], key: &str, place: &Place) -> Result<usize, Problem> {
     }
 }
 
-fn name_of(node: &Node) -> Option<String> {
+pub(crate) fn name_of(node: &Node) -> Option<String> {
     let Value::Table(entries) = &node.value else { return None };
     let text = |key: &str| {
         entries.iter().find(|entry| entry.key == key).and_then(|entry| match &entry.node.value {

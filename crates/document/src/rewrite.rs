@@ -1,6 +1,7 @@
 //! Values of the tree by hand, for what is rewritten before it is read. Each new value has the place of an old one.
 
-use crate::tree::{Entry, Node, Value};
+use crate::overrides::name_of;
+use crate::tree::{Entry, Node, Path, PathStep, Value};
 
 impl Node {
     /// The value below these keys of tables.
@@ -14,6 +15,34 @@ impl Node {
     fn get(&self, key: &str) -> Option<&Self> {
         let Value::Table(entries) = &self.value else { return None };
         entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+    }
+
+    /// The path, as an override has it, to the value of this tree from which `rewritten` has the one at `path`. Elements
+    /// of lists have numbers, or their names if `by_name`.
+    #[must_use]
+    pub fn path_before(&self, rewritten: &Self, path: &Path, by_name: bool) -> String {
+        let (mut old, mut new) = (Some(self), Some(rewritten));
+        let mut keys: Vec<String> = Vec::new();
+        for step in &path.0 {
+            match step {
+                PathStep::Key(key) => {
+                    keys.push(key.clone());
+                    (old, new) = (old.and_then(|node| node.get(key)), new.and_then(|node| node.get(key)));
+                }
+                PathStep::Index(index) => {
+                    let (before, after) = (old.map_or(&[][..], Self::elements), new.map_or(&[][..], Self::elements));
+                    new = after.get(*index);
+                    // What a rewrite makes of an element has its place, and lists only grow.
+                    let is_origin = |number: &usize| new.is_some_and(|new| new.place == before[*number].place);
+                    let candidates = 0..before.len().min(*index + 1);
+                    let number = candidates.rev().find(is_origin).unwrap_or(*index);
+                    old = before.get(number);
+                    let name = old.and_then(name_of).filter(|_| by_name);
+                    keys.push(name.unwrap_or_else(|| number.to_string()));
+                }
+            }
+        }
+        keys.join(".")
     }
 
     /// This text, if it is one.
@@ -32,6 +61,10 @@ impl Node {
     #[must_use]
     pub fn integer(&self, key: &str) -> Option<i128> {
         if let Value::Integer(integer) = self.get(key)?.value { Some(integer) } else { None }
+    }
+
+    fn elements(&self) -> &[Self] {
+        if let Value::List(nodes) = &self.value { nodes } else { &[] }
     }
 
     /// The elements of this list; none of anything else.

@@ -58,7 +58,7 @@ pub enum PathStep {
 
 /// The way from the root to a value: `topology.star.bottleneck.rate`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Path(Vec<PathStep>);
+pub struct Path(pub(crate) Vec<PathStep>);
 
 impl Path {
     /// This path and one key more; a dot in `key` makes it several.

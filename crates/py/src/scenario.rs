@@ -61,7 +61,7 @@ pub(crate) fn flow_and_link_names(
 ) -> PyResult<(Vec<String>, Vec<String>)> {
     let scenario = load(py, text, file_name, overrides)?;
     let spec = scenario.spec();
-    Ok((names::flows(spec).collect(), names::links(spec).collect()))
+    Ok((names::flows(spec), names::links(spec)))
 }
 
 /// Runs a scenario without the interpreter's lock. `progress` is called about ten times a second with the finished

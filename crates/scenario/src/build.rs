@@ -18,6 +18,7 @@ use forebay_units::QueueSize;
 use crate::build::hosts::HostTimes;
 use crate::guests::Guests;
 use crate::lan::Lan;
+use crate::plan::outline::Outline;
 use crate::plan::{CellsOfInput, Plan, PlannedFabric, PlannedFlow, PlannedKind, PlannedLink, PlannedNode, Source};
 use crate::schema::{
     self, Cells, Fabric, HostQueue, QueueSpec, ScenarioSpec, SeriesKind, ServicePeriod, Switch, UdpPattern as Pattern,
@@ -48,17 +49,17 @@ pub(crate) fn network(
     if let HostQueue::Packets(packets) = scenario.host_queue {
         builder.limit_device_queues(packets);
     }
-    if let Some(paths) = scenario.topology.paths() {
+    if let Some(paths) = plan.outline.paths {
         builder.choose_paths(paths.clone());
     }
     let watched = watched_flows(&plan, scenario);
     let host_times = HostTimes::new(&plan, scenario);
-    let lan = scenario.topology.lan();
+    let lan = plan.outline.lan.as_ref();
     for (index, node) in plan.nodes.iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
-        builder.add_node(&node.name, node_spec(node, lan.as_ref(), scenario)?);
+        builder.add_node(&node.name, node_spec(node, lan, scenario)?);
     }
     if lan.is_none() {
         plan.nodes = Vec::new();
@@ -70,13 +71,13 @@ pub(crate) fn network(
         }
         let switch = switches.entry(link.from).or_insert_with(|| Switch::new(seed, guests));
         let watched_flows = watched.get(link.name.as_str()).cloned().unwrap_or_default();
-        builder.add_link(link_spec(link, switch, guests, watched_flows, scenario, seed, out)?);
+        builder.add_link(link_spec(link, &plan.outline, switch, guests, watched_flows, scenario, seed, out)?);
     }
     for (index, planned) in std::mem::take(&mut plan.flows).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
-        builder.add_flow(flow(planned, scenario, lan.as_ref(), &host_times, seed)?);
+        builder.add_flow(flow(planned, scenario, lan, &host_times, seed)?);
     }
     go_on()?;
     drop(switches);
@@ -138,6 +139,7 @@ fn node_spec(node: &PlannedNode<'_>, lan: Option<&Lan<'_>>, scenario: &ScenarioS
 
 fn link_spec(
     link: PlannedLink,
+    outline: &Outline<'_>,
     switch: &mut Switch<'_>,
     guests: Option<&dyn Guests>,
     watched_flows: Vec<u32>,
@@ -145,36 +147,38 @@ fn link_spec(
     seed: u64,
     out: Option<&Path>,
 ) -> Result<LinkSpec, RunError> {
-    let shares_state = link.spec.queue.as_ref().is_some_and(|queue| queue.shares_state());
+    let direction = outline.direction(&link);
+    let (described, metric) = (&direction.spec, outline.metric(&link));
+    let shares_state = described.queue.as_ref().is_some_and(|queue| queue.shares_state());
     let (mut queue, mut class_queues) = (None, Vec::new());
-    if let Some(spec) = &link.spec.queue {
+    if let Some(spec) = &described.queue {
         let mut salts = stream(seed, &format!("link/{}/salt", link.name));
         switch.at_link(&link.name);
         // Validation has built every queue once before, but for its guests.
         let refused = |error| RunError::Guest(format!("the queue `{}`: {error}", link.name));
-        let mut build = || spec.build_in(switch, link.spec.rate, salts.next_u64()).map_err(refused);
+        let mut build = || spec.build_in(switch, described.rate, salts.next_u64()).map_err(refused);
         let built = build()?;
         let name = match (&**spec, guests) {
             (QueueSpec::Python(python), Some(guests)) => guests.name(python),
             _ => spec.name().to_owned(),
         };
         queue = Some((name, if shares_state { Queue::Discipline(built.into_discipline()) } else { built }));
-        if link.has_class_queues {
+        if direction.has_class_queues {
             class_queues = (1..SharedMemory::CLASSES).map(|_| build()).collect::<Result<_, _>>()?;
         }
     }
     let trace = scenario.traces.iter().find(|trace| trace.link == link.name);
     Ok(LinkSpec {
-        rate: link.spec.rate,
+        rate: described.rate,
         propagation: link.propagation,
         queue,
         class_queues,
         shares_state,
         from: link.from,
         to: link.to,
-        metric: link.metric,
-        service: service_steps(link.spec.rate, link.spec.service),
-        impairments: impairments(&link.spec.impairments),
+        metric,
+        service: service_steps(described.rate, described.service.iter().copied()),
+        impairments: impairments(&described.impairments),
         trace: out
             .zip(trace)
             .map(|(out, trace)| TraceSpec { path: out.join(trace.file_name()), snaplen: trace.snaplen }),

@@ -9,8 +9,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
 use crate::schema::{
-    Algorithm, Cells, Chain, Dumbbell, Ethernet, Frames, Graph, PATH_POLICIES, SCHEDULERS, SCHEMES, ScenarioSpec, Star,
-    SwitchTopology, TCP_VARIANTS, Topology, Transport, Udp, disciplines,
+    Algorithm, Cells, Frames, PATH_POLICIES, SCHEDULERS, SCHEMES, ScenarioSpec, TCP_VARIANTS, Topology, Transport, Udp,
+    disciplines, topologies,
 };
 
 /// Something that a scenario can choose by its name.
@@ -143,14 +143,14 @@ pub fn choices() -> Vec<Choice> {
         described::<Transport, Frames>("transport", "frames", example!("frames")),
     ]);
     choices.extend(documented("transport", TCP_VARIANTS));
-    choices.extend([
-        described::<Topology, Star>("topology", "star", example!("star")),
-        described::<Topology, Dumbbell>("topology", "dumbbell", example!("dumbbell")),
-        described::<Topology, Chain>("topology", "chain", example!("chain")),
-        described::<Topology, SwitchTopology>("topology", "switch", example!("switch")),
-        described::<Topology, Graph>("topology", "graph", example!("graph")),
-        described::<Topology, Ethernet>("topology", "ethernet", example!("ethernet")),
-    ]);
+    macro_rules! described_topologies {
+        ($($(#[$_doc:meta])+ $_variant:ident($table:ident) = $name:literal;)+) => {
+            [$(described::<Topology, crate::schema::$table>(
+                "topology", $name, &example_in(include_str!(concat!("plan/", $name, ".rs")))
+            )),+]
+        };
+    }
+    choices.extend(topologies!(described_topologies));
     choices
 }
 
@@ -222,6 +222,13 @@ fn manual(source: &str) -> (String, Vec<(String, String)>) {
         .filter(|(_, text)| !text.is_empty())
         .collect();
     (unwrapped(summary.trim()), sections)
+}
+
+/// The lines of the example in a source file's opening comment.
+fn example_in(source: &str) -> String {
+    let (_, sections) = manual(source);
+    let example = sections.into_iter().find(|(heading, _)| heading == EXAMPLE).map_or_else(String::new, |it| it.1);
+    example.lines().filter(|line| !line.starts_with(FENCE)).fold(String::new(), |text, line| text + line + "\n")
 }
 
 fn push_line(text: &mut String, line: &str) {

@@ -68,8 +68,9 @@ pub fn cost_in(
     guests: Option<&dyn Guests>,
 ) -> Result<Option<Cost>, ParameterError> {
     let spec = scenario.spec();
-    let line = Plan::new(spec, spec.seed).links.into_iter().find(|candidate| candidate.name == link);
-    match line.and_then(|line| line.spec.queue.map(|queue| (queue, line.spec.rate))) {
+    let plan = Plan::new(spec, spec.seed);
+    let line = plan.links.iter().find(|candidate| candidate.name == link).map(|line| plan.spec(line));
+    match line.and_then(|line| Some((line.queue.as_deref()?, line.rate))) {
         Some((queue, rate)) => {
             let mut switch = Switch::new(COST_SEED, guests);
             switch.at_link(link);

@@ -6,7 +6,8 @@ use forebay_qdisc::{DropTail, DropTailConfig, Guest, Rate};
 use forebay_records::random::stream;
 use rand_pcg::Pcg64Mcg;
 
-use crate::schema::{GraphLink, LinkSpec, PythonQueue, QueueSpec, ScenarioSpec, Topology};
+use crate::plan::outline::{Links, Outline};
+use crate::schema::{PythonQueue, QueueSpec, ScenarioSpec};
 
 /// Where a guest decides.
 #[derive(Clone, Copy, Debug)]
@@ -61,39 +62,17 @@ impl Guests for StandIns {
 
 /// The classes written in Python that a scenario names, each once.
 #[must_use]
-pub fn python_classes(spec: &ScenarioSpec) -> BTreeSet<&str> {
+pub fn python_classes(spec: &ScenarioSpec) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for queue in queues(spec) {
-        find_classes(queue, &mut found);
-    }
+    let outline = Outline::new(spec);
+    let queues = outline.links.iter().flat_map(Links::directions).filter_map(|way| way.spec.queue.as_deref());
+    queues.for_each(|queue| find_classes(queue, &mut found));
     found
 }
 
-fn find_classes<'a>(queue: &'a QueueSpec, found: &mut BTreeSet<&'a str>) {
+fn find_classes(queue: &QueueSpec, found: &mut BTreeSet<String>) {
     if let QueueSpec::Python(python) = queue {
-        found.insert(&python.class);
+        found.insert(python.class.clone());
     }
     queue.children().for_each(|child| find_classes(child, found));
-}
-
-/// Every queue that a scenario describes.
-fn queues(spec: &ScenarioSpec) -> Vec<&QueueSpec> {
-    let mut links: Vec<Option<&LinkSpec>> = spec.flows.iter().map(|group| group.access.as_ref()).collect();
-    match &spec.topology {
-        Topology::Star(star) => links.extend([Some(&star.access), Some(&star.bottleneck), star.reverse.as_ref()]),
-        Topology::Dumbbell(dumbbell) => {
-            links.extend([Some(&dumbbell.access), Some(&dumbbell.bottleneck)]);
-            links.extend([dumbbell.sink_access.as_ref(), dumbbell.reverse.as_ref()]);
-        }
-        Topology::Chain(chain) => links.extend([Some(&chain.access), Some(&chain.link)]),
-        Topology::Switch(switch) => {
-            links.extend([switch.access.as_ref(), Some(&switch.input), Some(&switch.output), switch.back.as_ref()]);
-        }
-        Topology::Graph(graph) => links.extend(graph.links.iter().map(|link| link.reverse.as_ref())),
-        Topology::Ethernet(_) => {}
-    }
-    let of_ethernet = spec.topology.ethernet().and_then(|ethernet| ethernet.queue.as_deref());
-    let of_links = links.into_iter().flatten().filter_map(|link| link.queue.as_deref());
-    let of_graph: &[GraphLink] = if let Topology::Graph(graph) = &spec.topology { &graph.links } else { &[] };
-    of_links.chain(of_ethernet).chain(of_graph.iter().filter_map(|link| link.queue.as_deref())).collect()
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use forebay_document::Path;
 use forebay_switching::PathPolicyConfig;
 use forebay_switching::congestion::CongestionManagement;
 use forebay_units::{Rate, Span};
 
 use crate::schema::{
-    Adapter, FlowGroup, Generator, Graph, Impairments, NodeKind, QueueSpec, Service, ServiceAt, ServicePeriod,
-    SharedMemorySwitch, Topology,
+    Adapter, FlowGroup, Generator, Impairments, OneOrMany, QueueSpec, Service, ServiceAt, ServicePeriod,
+    SharedMemorySwitch,
 };
 
 /// Switches, nodes with adapters, and what joins them.
@@ -54,6 +55,16 @@ pub struct LanSwitch<'a> {
     pub spec: &'a SharedMemorySwitch,
 }
 
+impl LanSwitch<'_> {
+    /// The table that describes it, below that of its topology.
+    pub fn path(&self, topology: &Path) -> Path {
+        match self.node {
+            Some(node) => topology.key("nodes").index(node).key("kind.ethernet_switch"),
+            None => topology.key("switch"),
+        }
+    }
+}
+
 /// A full-duplex link of a [`Lan`].
 #[derive(Clone, Copy, Debug)]
 pub struct Cable<'a> {
@@ -73,97 +84,28 @@ pub struct Cable<'a> {
     pub impairments: Impairments,
 }
 
-impl Topology {
-    /// The Ethernet, if the network is one.
-    #[must_use]
-    pub fn lan(&self) -> Option<Lan<'_>> {
-        match self {
-            Self::Ethernet(ethernet) => {
-                let of_nodes = ethernet
-                    .switches
-                    .iter()
-                    .flat_map(|switch| switch.nodes.iter().map(|node| [node.name.as_str(), switch.name.as_str()]));
-                let trunks = ethernet.trunks.iter().map(|[one, other]| [one.as_str(), other.as_str()]);
-                let cable = |ends| Cable {
-                    link: None,
-                    ends,
-                    rate: ethernet.link.rate,
-                    delay: ethernet.link.delay,
-                    queue: ethernet.queue.as_deref(),
-                    service: &[],
-                    impairments: ethernet.link.impairments,
-                };
-                let switch = |name| LanSwitch { name, node: None, spec: &ethernet.switch };
-                let lan = Lan {
-                    switches: ethernet.switches.iter().map(|it| switch(it.name.as_str())).collect(),
-                    nodes: ethernet.nodes().collect(),
-                    cables: of_nodes.chain(trunks).map(cable).collect(),
-                    adapter: &ethernet.adapter,
-                    congestion_management: ethernet.congestion_management.as_ref(),
-                    paths: &ethernet.paths,
-                    service: &ethernet.service,
-                    stations: BTreeMap::new(),
-                    stops_classes: false,
-                };
-                Some(lan.indexed())
-            }
-            Self::Graph(graph) => of_graph(graph),
-            _ => None,
-        }
-    }
-}
-
-/// The Ethernet that a graph is, if it has Ethernet switches: then validation lets it have no others.
-fn of_graph(graph: &Graph) -> Option<Lan<'_>> {
-    let switch = |node: &'_ crate::schema::Node| matches!(node.kind, NodeKind::EthernetSwitch(_));
-    if !graph.nodes.iter().any(switch) {
-        return None;
-    }
-    let mut lan = Lan {
-        switches: Vec::new(),
-        nodes: Vec::new(),
-        cables: Vec::with_capacity(graph.links.len()),
-        adapter: &graph.adapter,
-        congestion_management: graph.congestion_management.as_ref(),
-        paths: &graph.paths,
-        service: &[],
-        stations: BTreeMap::new(),
-        stops_classes: false,
-    };
-    for (index, node) in graph.nodes.iter().enumerate() {
-        match &node.kind {
-            NodeKind::EthernetSwitch(spec) => {
-                lan.switches.push(LanSwitch { name: &node.name, node: Some(index), spec });
-            }
-            _ => lan.nodes.push(&node.name),
-        }
-    }
-    lan.cables.extend(graph.links.iter().enumerate().map(|(index, link)| Cable {
-        link: Some(index),
-        ends: [link.from.as_str(), link.to.as_str()],
-        rate: link.rate,
-        delay: link.delay.mean(),
-        queue: link.queue.as_deref(),
-        service: &link.service,
-        impairments: link.impairments,
-    }));
-    Some(lan.indexed())
-}
-
 impl<'a> Lan<'a> {
-    /// Takes note of what is asked for by name.
-    fn indexed(mut self) -> Self {
-        for switch in &self.switches {
-            self.stations.entry(switch.name).or_default().switch = Some(switch.spec);
+    /// An Ethernet of these switches, nodes and links.
+    pub fn new(
+        (switches, nodes): (Vec<LanSwitch<'a>>, Vec<&'a str>),
+        cables: Vec<Cable<'a>>,
+        adapter: &'a Adapter,
+        congestion_management: Option<&'a CongestionManagement>,
+        paths: &'a PathPolicyConfig,
+        service: &'a [Service],
+    ) -> Self {
+        let mut stations: BTreeMap<&str, Station<'_>> = BTreeMap::new();
+        for switch in &switches {
+            stations.entry(switch.name).or_default().switch = Some(switch.spec);
         }
-        for (index, cable) in self.cables.iter().enumerate() {
+        for (index, cable) in cables.iter().enumerate() {
             for name in cable.ends {
-                self.stations.entry(name).or_default().cables.push(index);
+                stations.entry(name).or_default().cables.push(index);
             }
         }
         let by_class = |switch: &LanSwitch<'_>| switch.spec.priority_pause.is_some();
-        self.stops_classes = self.adapter.priority_pause.is_some() || self.switches.iter().any(by_class);
-        self
+        let stops_classes = adapter.priority_pause.is_some() || switches.iter().any(by_class);
+        Self { switches, nodes, cables, adapter, congestion_management, paths, service, stations, stops_classes }
     }
 
     /// Whether each class has a queue of its own at this switch.
@@ -210,5 +152,29 @@ impl<'a> Lan<'a> {
             Some(Generator { from, to })
         };
         (0..group.generators()).filter_map(of).collect()
+    }
+    /// Names of the flows of a group of frames.
+    pub fn flow_names<'b>(&'b self, group: &'b FlowGroup) -> impl Iterator<Item = String> + 'b {
+        let pairs = self.generators(group).into_iter().flat_map(|it| it.to.into_iter().map(move |to| (it.from, to)));
+        pairs.map(|(from, to)| self.flow_name(group, from, to))
+    }
+
+    /// The name of the frames of `group` from a node to another.
+    #[must_use]
+    pub fn flow_name(&self, group: &FlowGroup, from: &str, to: &str) -> String {
+        let alone = group.generators() == 1 && self.flow_count(group) == 1;
+        if alone { group.name.clone() } else { format!("{}-{from}-{to}", group.name) }
+    }
+
+    /// How many flows a group of frames has.
+    #[must_use]
+    pub fn flow_count(&self, group: &FlowGroup) -> u64 {
+        let each = if group.to.as_ref().is_some_and(OneOrMany::is_others) {
+            // A source is none of the others.
+            self.nodes.len().saturating_sub(1)
+        } else {
+            1
+        };
+        (group.generators() as u64).saturating_mul(each as u64)
     }
 }

@@ -8,7 +8,7 @@ mod catalogue;
 mod cost;
 mod expand;
 mod guests;
-pub mod lan;
+mod lan;
 mod load;
 mod memory;
 pub mod names;
@@ -26,6 +26,7 @@ pub use forebay_document::{DocumentError as ScenarioError, PathStep, Words};
 pub use guests::{Guests, Site, python_classes};
 pub use load::{Scenario, remedy_for_name};
 pub use memory::memory_estimate;
+pub use plan::data::{GroupData, LinkData, PlanData, QueueData, plan_data};
 pub use port_spec::PortSpec;
 pub use run::{run, run_on};
 #[cfg(feature = "oracle")]

@@ -1,6 +1,6 @@
 //! From text to a validated scenario.
 
-use forebay_document::{Document, Kind, Node, escaped};
+use forebay_document::{Document, Kind, Node, Path, escaped};
 
 use crate::ScenarioError;
 use crate::expand::expand;
@@ -97,10 +97,33 @@ impl Scenario {
     /// The same with its abbreviations written out: each group has one direction, and each host its own name.
     #[must_use]
     pub fn to_expanded_toml(&self) -> String {
+        self.expanded().to_toml()
+    }
+
+    fn expanded(&self) -> Node {
         let mut expanded = self.document.clone();
         // It could be expanded when it was loaded.
         let _ = expand(&mut expanded);
-        expanded.to_toml()
+        expanded
+    }
+
+    /// The paths that overrides of the scenario have.
+    pub(crate) fn written_paths(&self) -> WrittenPaths<'_> {
+        WrittenPaths { written: &self.document, expanded: self.expanded() }
+    }
+}
+
+/// Finds the path in a scenario as it was written.
+pub(crate) struct WrittenPaths<'s> {
+    written: &'s Node,
+    expanded: Node,
+}
+
+impl WrittenPaths<'_> {
+    /// The path, as an override has it, of a value at `path` in the scenario with its abbreviations written out.
+    /// Elements of lists have numbers, or their names if `by_name`.
+    pub fn of(&self, path: &Path, by_name: bool) -> String {
+        self.written.path_before(&self.expanded, path, by_name)
     }
 }
 

@@ -11,11 +11,8 @@ use forebay_qdisc::Queue;
 use forebay_units::Rate;
 
 use crate::load::Scenario;
-use crate::names;
-use crate::schema::{
-    Application, Fabric, Graph, HostCount, LinkSpec, NodeKind, QueueSpec, ScenarioSpec, SeriesKind, Switch, Topology,
-    Transport,
-};
+use crate::plan::outline::{Crossed, Outline};
+use crate::schema::{Application, LinkSpec, QueueSpec, ScenarioSpec, SeriesKind, Switch, Transport};
 
 /// The program with its libraries.
 const PROGRAM: f64 = 8e6;
@@ -64,7 +61,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), RunError> {
 }
 
 fn check_within(spec: &ScenarioSpec, available: f64) -> Result<(), RunError> {
-    let mut parts = parts(spec);
+    let mut parts = parts(&Outline::new(spec));
     let total: f64 = parts.iter().map(|part| part.bytes).sum();
     if total <= available {
         return Ok(());
@@ -85,41 +82,41 @@ fn check_within(spec: &ScenarioSpec, available: f64) -> Result<(), RunError> {
 /// results.
 #[must_use]
 pub fn memory_estimate(scenario: &Scenario) -> f64 {
-    parts(scenario.spec()).iter().map(|part| part.bytes).sum()
+    parts(&Outline::new(scenario.spec())).iter().map(|part| part.bytes).sum()
 }
 
-fn parts(spec: &ScenarioSpec) -> Vec<Part> {
-    let queues = queues(spec);
+fn parts(outline: &Outline<'_>) -> Vec<Part> {
+    let queues = queues(outline);
     let mut parts = vec![Part { what: "program and libraries".into(), bytes: PROGRAM }];
     let mut add = |count: f64, what: &str, bytes: f64| {
         if bytes > 0.0 {
             parts.push(Part { what: format!("{} {what}", grouped(count)), bytes });
         }
     };
-    for (what, count, bytes) in flows(spec) {
+    for (what, count, bytes) in flows(outline) {
         add(count, what, count * bytes);
     }
-    let links = names::link_count(spec) as f64;
+    let links = outline.link_count() as f64;
     add(links, "links", links * LINK);
     let count: f64 = queues.iter().map(|queues| queues.count).sum();
     add(count, "queues", queues.iter().map(Queues::bytes).sum());
-    let (on_their_way, unasked) = waiting::packets(spec);
+    let (on_their_way, unasked) = waiting::packets(outline);
     let bytes = on_their_way * PACKET_ON_ITS_WAY + unasked * PACKET_SENT_UNASKED;
     add(on_their_way + unasked, "packets on their way and in buffers", bytes);
-    if let Some(lan) = spec.topology.lan() {
+    if let Some(lan) = &outline.lan {
         let (switches, adapters) = (lan.switches.len() as f64, lan.nodes.len() as f64);
-        let ways = (switches * SWITCH_WAY + adapters * ADAPTER_WAY) * names::flow_count(spec) as f64;
+        let ways = (switches * SWITCH_WAY + adapters * ADAPTER_WAY) * outline.flow_count() as f64;
         add(switches + adapters, "switches and adapters", (switches + adapters) * STATION + ways);
     }
-    let (series, samples) = samples(spec, &queues);
+    let (series, samples) = samples(outline, &queues);
     add(samples, "samples of `[probes]`", samples * SAMPLE + series * SERIES);
-    let traces = spec.traces.len() as f64;
+    let traces = outline.spec.traces.len() as f64;
     add(traces, "traces", traces * TRACE);
     parts
 }
 
 /// Of each kind of flow: its name, how many there are, and the bytes of one.
-fn flows(spec: &ScenarioSpec) -> [(&'static str, f64, f64); 4] {
+fn flows(outline: &Outline<'_>) -> [(&'static str, f64, f64); 4] {
     let mut kinds = [
         ("TCP flows", TCP_FLOW),
         ("UDP flows", UDP_FLOW),
@@ -127,7 +124,7 @@ fn flows(spec: &ScenarioSpec) -> [(&'static str, f64, f64); 4] {
         ("flows of frames", FRAME_FLOW),
     ]
     .map(|(what, bytes)| (what, 0.0, bytes));
-    for group in &spec.flows {
+    for group in &outline.spec.flows {
         let kind = match group.transport {
             Transport::Tcp(_) => 0,
             Transport::Udp(_) => 1,
@@ -136,7 +133,7 @@ fn flows(spec: &ScenarioSpec) -> [(&'static str, f64, f64); 4] {
         };
         // Requests and responses are a flow each.
         let each = if matches!(group.app, Application::RequestResponse(_)) { 2.0 } else { 1.0 };
-        kinds[kind].1 += names::count_of(spec, group) as f64 * each;
+        kinds[kind].1 += outline.count_of(group) as f64 * each;
     }
     kinds
 }
@@ -152,14 +149,18 @@ struct Queues {
 }
 
 impl Queues {
-    /// For this many links with this queue; `None` if it is not described.
-    fn of_link(link: &LinkSpec, count: f64, (flows, span): (f64, f64)) -> Option<Self> {
-        let (state_bytes, gauges) = measured(link.queue.as_deref()?, link.rate);
-        Some(Self { count, flows, span, state_bytes, gauges })
-    }
-
-    /// The inputs of switches.
-    fn of_inputs(count: f64, flows: f64, span: f64) -> Self {
+    /// `count` queues that the flows of a network cross.
+    fn new(outline: &Outline<'_>, count: f64, crossed: Crossed) -> Self {
+        let all = outline.flow_count() as f64;
+        let (flows, span) = match crossed {
+            Crossed::ByOne => (1.0, 1.0),
+            Crossed::ByPart => (all / count.max(1.0), all),
+            Crossed::ByFew => {
+                let of_each = (3.0 * all / outline.link_count() as f64).min(all);
+                (of_each, if of_each > 2.0 { all } else { of_each })
+            }
+            Crossed::ByAll => (all, all),
+        };
         Self { count, flows, span, state_bytes: 0.0, gauges: 0.0 }
     }
 
@@ -188,94 +189,40 @@ fn measured(queue: &QueueSpec, rate: Rate) -> (f64, f64) {
 }
 
 /// All queues with books.
-fn queues(spec: &ScenarioSpec) -> Vec<Queues> {
-    let flows = names::flow_count(spec) as f64;
-    let all = (flows, flows);
-    let one = (1.0, 1.0);
+fn queues(outline: &Outline<'_>) -> Vec<Queues> {
+    if outline.lan.is_some() {
+        // Each output of a switch; its rows are those of its flows alone. It has a gauge or two of its scheme's.
+        let count = outline.link_count() as f64;
+        let flows = 2.0 * outline.flow_count() as f64 / count;
+        return vec![Queues { count, flows, span: flows, state_bytes: 0.0, gauges: 2.0 }];
+    }
     let mut found = Vec::new();
-    let mut own_access = 0.0;
-    for group in &spec.flows {
-        if let Some(access) = &group.access {
-            own_access += f64::from(group.flows());
-            found.extend(Queues::of_link(access, f64::from(group.flows()), one));
+    for links in &outline.links {
+        let count = outline.count(links) as f64;
+        for LinkSpec { queue, rate, .. } in links.directions().map(|direction| &*direction.spec) {
+            let Some(queue) = queue else { continue };
+            let (state_bytes, gauges) = measured(queue, *rate);
+            found.push(Queues { state_bytes, gauges, ..Queues::new(outline, count, links.crossed) });
         }
     }
-    let with_access = flows - own_access;
-    match &spec.topology {
-        Topology::Star(star) => {
-            found.extend(Queues::of_link(&star.access, with_access, one));
-            found.extend(Queues::of_link(&star.bottleneck, 1.0, all));
-            found.extend(star.reverse.as_ref().and_then(|reverse| Queues::of_link(reverse, 1.0, all)));
-        }
-        Topology::Dumbbell(dumbbell) => {
-            let sinks = dumbbell.sink_access.as_ref().unwrap_or(&dumbbell.access);
-            for (link, hosts, own) in
-                [(&dumbbell.access, dumbbell.sources, with_access), (sinks, dumbbell.sinks, flows)]
-            {
-                let (count, of_each) = match hosts {
-                    HostCount::PerFlow => (own, one),
-                    HostCount::Hosts(hosts) => (f64::from(hosts), (flows / f64::from(hosts.max(1)), flows)),
-                };
-                found.extend(Queues::of_link(link, count, of_each));
-            }
-            found.extend(Queues::of_link(&dumbbell.bottleneck, 1.0, all));
-            found.extend(dumbbell.reverse.as_ref().and_then(|reverse| Queues::of_link(reverse, 1.0, all)));
-        }
-        Topology::Chain(chain) => {
-            found.extend(Queues::of_link(&chain.access, with_access, one));
-            found.extend(Queues::of_link(&chain.link, f64::from(chain.hops), all));
-        }
-        Topology::Switch(switch) => {
-            let ports = f64::from(switch.ports);
-            let of_port = (flows / ports, flows);
-            found.extend(switch.access.as_ref().and_then(|access| Queues::of_link(access, with_access, one)));
-            found.extend(switch.back.as_ref().and_then(|back| Queues::of_link(back, flows, one)));
-            for link in [&switch.input, &switch.output] {
-                found.extend(Queues::of_link(link, ports, of_port));
-            }
-            if !matches!(switch.fabric, Fabric::OutputQueued) {
-                found.push(Queues::of_inputs(ports, of_port.0, flows));
-            }
-        }
-        Topology::Graph(graph) if spec.topology.lan().is_none() => of_graph(graph, flows, &mut found),
-        Topology::Graph(_) | Topology::Ethernet(_) => {
-            // Each output of a switch; its rows are those of its flows alone. It has a gauge or two of its scheme's.
-            let outputs = names::link_count(spec) as f64;
-            let of_each = 2.0 * flows / outputs;
-            found.push(Queues { count: outputs, flows: of_each, span: of_each, state_bytes: 0.0, gauges: 2.0 });
-        }
-    }
+    let inputs = outline.crossbars.iter().map(|it| Queues::new(outline, it.ports as f64, it.crossed));
+    found.extend(inputs);
     found
 }
 
-/// Which flows take which link of a graph is not looked at: a link sees as many as if all took three links each.
-fn of_graph(graph: &Graph, flows: f64, found: &mut Vec<Queues>) {
-    let directions = 2.0 * graph.links.len() as f64;
-    let of_each = (3.0 * flows / directions).min(flows);
-    let sees = (of_each, if of_each > 2.0 { flows } else { of_each });
-    for link in &graph.links {
-        found.extend([link.forward(), link.backward()].iter().filter_map(|line| Queues::of_link(line, 1.0, sees)));
-    }
-    for node in &graph.nodes {
-        if matches!(node.kind, NodeKind::Cioq(_) | NodeKind::InputQueued(_)) {
-            let ports = graph.links.iter().filter(|link| link.from == node.name || link.to == node.name).count();
-            found.push(Queues::of_inputs(ports as f64, sees.0, sees.1));
-        }
-    }
-}
-
 /// How many series there are, and how many samples they have together.
-fn samples(spec: &ScenarioSpec, queues: &[Queues]) -> (f64, f64) {
+fn samples(outline: &Outline<'_>, queues: &[Queues]) -> (f64, f64) {
+    let spec = outline.spec;
     let Some(probes) = &spec.probes else { return (0.0, 0.0) };
     let intervals = spec.duration.picoseconds() / probes.interval.picoseconds().max(1);
     let of_kind = |kind: &SeriesKind| match kind {
         SeriesKind::Queues => queues.iter().map(|queues| queues.count * (3.0 + queues.gauges)).sum(),
-        SeriesKind::Flows => 3.0 * names::flow_count(spec) as f64,
-        SeriesKind::Links => names::link_count(spec) as f64,
+        SeriesKind::Flows => 3.0 * outline.flow_count() as f64,
+        SeriesKind::Links => outline.link_count() as f64,
     };
     let of_gauges = probes.flow_gauges.iter().flat_map(|gauges| &gauges.flows).map(|name| {
         let group = spec.flows.iter().find(|group| group.name == *name);
-        FLOW_GAUGES * group.map_or(1.0, |group| names::count_of(spec, group) as f64)
+        FLOW_GAUGES * group.map_or(1.0, |group| outline.count_of(group) as f64)
     });
     let series = probes.series.iter().map(of_kind).sum::<f64>() + of_gauges.sum::<f64>();
     (series, series * intervals as f64)

@@ -1,23 +1,58 @@
 //! The topology plan: which nodes and links a scenario has, and between which nodes its flows go.
 //!
-//! Each topology has a file whose builder makes its plan. Everything that needs nodes, links or names iterates over the
-//! plan, and does not depend on the topology.
+//! Each topology has a file whose builder makes its plan, in two stages. The [`Outline`] is made first and is small
+//! whatever the number of flows. Everything that needs nodes, links or names iterates over outline or plan, and does not
+//! depend on the topology.
 
 mod chain;
+pub(crate) mod data;
 mod dumbbell;
 mod ethernet;
 mod graph;
+pub(crate) mod outline;
 mod star;
 mod switch;
 
 use std::collections::BTreeMap;
 
+use forebay_document::{Invalid, Path};
 use forebay_engine::Distribution;
 use forebay_engine::forwarding::{Edge, Forwarding};
 use forebay_qdisc::{Rate, Span};
 use forebay_records::random::stream;
 
-use crate::schema::{Fabric, FlowGroup, LinkSpec, ScenarioSpec, SharedMemorySwitch, Topology};
+use crate::schema::{Fabric, FlowGroup, LinkSpec, ScenarioSpec, SharedMemorySwitch, Topology, topologies};
+use outline::{Direction, Outline};
+
+/// Makes the plan of a topology.
+pub(crate) trait TopologyBuilder {
+    /// Checks the values of the topology's table at `path`, except those of its links.
+    ///
+    /// # Errors
+    /// The first value that is wrong.
+    fn check(&self, _spec: &ScenarioSpec, _path: &Path) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    /// Describes the links, and where flows can begin and end.
+    fn outline<'s>(&'s self, outline: &mut Outline<'s>);
+
+    /// Adds the nodes, links and flows.
+    fn build<'s>(&'s self, plan: &mut Plan<'s>);
+}
+
+macro_rules! builders {
+    ($($(#[$_doc:meta])+ $variant:ident($_table:ident) = $_name:literal;)+) => {
+        impl Topology {
+            pub(crate) fn builder(&self) -> &dyn TopologyBuilder {
+                match self {
+                    $(Self::$variant(topology) => topology,)+
+                }
+            }
+        }
+    };
+}
+topologies!(builders);
 
 /// A node.
 pub(crate) struct PlannedNode<'s> {
@@ -48,16 +83,14 @@ pub(crate) struct PlannedFabric {
 /// One direction of a link.
 pub(crate) struct PlannedLink {
     pub name: String,
-    pub spec: LinkSpec,
+    /// Its description, as an index of [`Outline::links`], and which direction of it.
+    links: u32,
+    is_back: bool,
     /// Propagation delay as drawn.
     pub propagation: Span,
     /// The node that sends on it, and the node that receives.
     pub from: u32,
     pub to: u32,
-    /// Its length for forwarding.
-    pub metric: u32,
-    /// Whether its sender is an Ethernet switch that has a queue for each class.
-    pub has_class_queues: bool,
 }
 
 /// A flow that is a part of the cells of an input.
@@ -107,9 +140,29 @@ pub(crate) struct PlannedFlow {
     pub supply: Source,
 }
 
+impl<'s> Outline<'s> {
+    /// The outline of `spec`, whose topology is checked.
+    pub fn new(spec: &'s ScenarioSpec) -> Self {
+        let mut outline = Self::empty(spec);
+        spec.topology.builder().outline(&mut outline);
+        outline
+    }
+
+    /// The description of a link of the plan.
+    pub fn direction(&self, link: &PlannedLink) -> &Direction<'s> {
+        let links = &self.links[link.links as usize];
+        if link.is_back { links.back.as_ref().unwrap_or(&links.there) } else { &links.there }
+    }
+
+    /// The length of a link for forwarding.
+    pub fn metric(&self, link: &PlannedLink) -> u32 {
+        self.links[link.links as usize].metric
+    }
+}
+
 /// Nodes, links and flows of a scenario.
-#[derive(Default)]
 pub(crate) struct Plan<'s> {
+    pub outline: Outline<'s>,
     pub nodes: Vec<PlannedNode<'s>>,
     pub links: Vec<PlannedLink>,
     pub flows: Vec<PlannedFlow>,
@@ -120,25 +173,20 @@ pub(crate) struct Plan<'s> {
 impl<'s> Plan<'s> {
     /// The plan of `scenario`; random delays and places are drawn under `seed`.
     pub fn new(scenario: &'s ScenarioSpec, seed: u64) -> Self {
-        let mut plan = Self { seed, ..Self::default() };
-        if let Some(lan) = scenario.topology.lan() {
-            plan.ethernet(&lan, &scenario.flows);
-            return plan;
-        }
-        match &scenario.topology {
-            Topology::Star(star) => plan.star(star, &scenario.flows),
-            Topology::Dumbbell(dumbbell) => plan.dumbbell(dumbbell, &scenario.flows),
-            Topology::Chain(chain) => plan.chain(chain, &scenario.flows),
-            Topology::Switch(switch) => plan.switch(switch, &scenario.flows),
-            Topology::Graph(graph) => plan.graph(graph, &scenario.flows),
-            Topology::Ethernet(_) => {}
-        }
+        let outline = Outline::new(scenario);
+        let mut plan = Self { outline, nodes: Vec::new(), links: Vec::new(), flows: Vec::new(), seed };
+        scenario.topology.builder().build(&mut plan);
         plan
+    }
+
+    /// The description of a link.
+    pub fn spec(&self, link: &PlannedLink) -> &LinkSpec {
+        &self.outline.direction(link).spec
     }
 
     /// Which links lead where.
     pub fn forwarding(&self) -> (Forwarding, Vec<Edge>) {
-        let edge = |link: &PlannedLink| Edge { from: link.from, to: link.to, metric: link.metric };
+        let edge = |link: &PlannedLink| Edge { from: link.from, to: link.to, metric: self.outline.metric(link) };
         let edges: Vec<Edge> = self.links.iter().map(edge).collect();
         let is_host = |node: &PlannedNode<'_>| matches!(node.kind, PlannedKind::Host | PlannedKind::Adapter);
         let forwards: Vec<bool> = self.nodes.iter().map(|node| !is_host(node)).collect();
@@ -155,26 +203,35 @@ impl<'s> Plan<'s> {
         self.node(name, PlannedKind::Host)
     }
 
-    /// Adds one direction of a link. The delay is drawn from the stream of `delay_name`, so that both directions of a
-    /// link can share it.
-    fn link(&mut self, name: String, delay_name: &str, spec: &LinkSpec, (from, to): (u32, u32)) -> u32 {
-        let propagation = self.delay(spec, delay_name);
-        self.link_with_delay(name, spec.clone(), propagation, (from, to))
+    /// Adds the way there of one of the links of this index in the outline, with its random delay.
+    fn way_there(&mut self, links: usize, instance: &str, ends: (u32, u32)) -> u32 {
+        self.way(links, false, instance, ends, None)
     }
 
-    /// Adds one direction of a link with this propagation delay.
-    fn link_with_delay(&mut self, name: String, spec: LinkSpec, propagation: Span, (from, to): (u32, u32)) -> u32 {
-        self.links.push(PlannedLink { name, spec, propagation, from, to, metric: 1, has_class_queues: false });
+    fn way(&mut self, links: usize, is_back: bool, instance: &str, (from, to): (u32, u32), delay: Option<Span>) -> u32 {
+        let group = &self.outline.links[links];
+        let direction = group.back.as_ref().filter(|_| is_back).unwrap_or(&group.there);
+        let name = direction.link_name(instance);
+        let propagation = delay.unwrap_or_else(|| self.delay(&direction.spec, &name));
+        self.links.push(PlannedLink { name, links: links as u32, is_back, propagation, from, to });
         self.links.len() as u32 - 1
     }
 
-    /// Adds a full-duplex link between a host and a router. The described queue is that of the data's direction, from
-    /// `from` to `to`.
-    fn access(&mut self, name: String, spec: &LinkSpec, from: u32, to: u32) {
-        let propagation = self.delay(spec, &name);
-        let back = format!("{name}/back");
-        self.link_with_delay(name, spec.clone(), propagation, (from, to));
-        self.link_with_delay(back, spec.without_queue(), propagation, (to, from));
+    /// Adds both directions of a link from `from` to `to`. A way back that no table describes has the same random delay.
+    fn link(&mut self, links: usize, instance: &str, (from, to): (u32, u32)) {
+        let there = self.way_there(links, instance, (from, to));
+        let is_described = self.outline.links[links].back.as_ref().is_some_and(|back| back.path.is_some());
+        let delay = Some(self.links[there as usize].propagation).filter(|_| !is_described);
+        self.way(links, true, instance, (to, from), delay);
+    }
+
+    /// Adds the host at which a flow begins, and its link to `next`.
+    fn source(&mut self, group: usize, flow: &str, next: u32) -> u32 {
+        let host = self.host(format!("source-{flow}"));
+        if let Some(uplink) = self.outline.uplink(group) {
+            self.link(uplink, flow, (host, next));
+        }
+        host
     }
 
     /// The propagation delay of a link, drawn from the stream of `name` if it is drawn.
@@ -190,13 +247,13 @@ impl<'s> Plan<'s> {
         let (source, destination) = group.1.direction.ends(source, destination);
         self.flows.push(PlannedFlow { name, group: group.0, index, source, destination, supply: Source::Own });
     }
-}
 
-/// Calls `each` for every flow, with its group, its index in the group and its name.
-fn each_flow<'g>(groups: &'g [FlowGroup], mut each: impl FnMut((usize, &'g FlowGroup), u32, String)) {
-    for group in groups.iter().enumerate() {
-        for index in 0..group.1.flows() {
-            each(group, index, group.1.flow_name(index));
+    /// Calls `each` for every flow, with its group, its index in the group and its name.
+    fn each_flow(&mut self, mut each: impl FnMut(&mut Self, (usize, &'s FlowGroup), u32, String)) {
+        for group in self.outline.spec.flows.iter().enumerate() {
+            for index in 0..group.1.flows() {
+                each(self, group, index, group.1.flow_name(index));
+            }
         }
     }
 }

@@ -18,7 +18,7 @@ use forebay_units::{QueueSize, Rate, Span};
 use self::qdisc::Qdisc;
 use crate::Scenario;
 use crate::plan::{Plan, PlannedLink};
-use crate::schema::{QueueSpec, SpanDistribution};
+use crate::schema::{LinkSpec, QueueSpec, SpanDistribution};
 
 /// Limit of a queue that has none in the scenario.
 const UNLIMITED_PACKETS: u64 = 1_000_000;
@@ -69,26 +69,23 @@ impl Port {
 /// The links whose queue the scenario describes.
 #[must_use]
 pub fn described_queues(scenario: &Scenario) -> Vec<String> {
-    links(scenario).filter(|link| link.spec.queue.is_some()).map(|link| link.name).collect()
+    let plan = Plan::new(scenario.spec(), scenario.spec().seed);
+    plan.links.iter().filter(|link| plan.spec(link).queue.is_some()).map(|link| link.name.clone()).collect()
 }
 
 /// The script for the link of that name; `None` if the scenario has no such link.
 #[must_use]
 pub fn tc_commands(scenario: &Scenario, link: &str, target: TcTarget<'_>) -> Option<String> {
-    links(scenario).find(|candidate| candidate.name == link).map(|link| script(&link, target))
+    let plan = Plan::new(scenario.spec(), scenario.spec().seed);
+    plan.links.iter().find(|candidate| candidate.name == link).map(|link| script(link, plan.spec(link), target))
 }
 
-fn links(scenario: &Scenario) -> impl Iterator<Item = PlannedLink> {
-    let spec = scenario.spec();
-    Plan::new(spec, spec.seed).links.into_iter()
-}
-
-fn script(link: &PlannedLink, TcTarget { device, packet_bytes }: TcTarget<'_>) -> String {
-    let port = Port { rate: link.spec.rate, packet_bytes };
+fn script(link: &PlannedLink, spec: &LinkSpec, TcTarget { device, packet_bytes }: TcTarget<'_>) -> String {
+    let port = Port { rate: spec.rate, packet_bytes };
     let unlimited = QueueSpec::DropTail(DropTailConfig { limit: QueueSize::Packets(UNLIMITED_PACKETS) });
-    let queue = link.spec.queue.as_deref().unwrap_or(&unlimited);
+    let queue = spec.queue.as_deref().unwrap_or(&unlimited);
     let mut lines = vec![
-        format!("# {}: {}, {}", escaped(&link.name).replace('\n', " "), link.spec.rate, queue.name()),
+        format!("# {}: {}, {}", escaped(&link.name).replace('\n', " "), spec.rate, queue.name()),
         "# Linux counts the 14 bytes of an Ethernet header in each packet; the scenario does not.".to_owned(),
         format!("# Segmentation offload makes packets of 64 KB: ethtool -K {device} tso off gso off gro off"),
     ];
@@ -98,22 +95,22 @@ fn script(link: &PlannedLink, TcTarget { device, packet_bytes }: TcTarget<'_>) -
         let (rate, burst) = (rate(port.rate), port.burst_bytes());
         let limit = "limit 1600"; // of the FIFO that the queue below replaces
         lines.push(format!("tc qdisc replace dev {device} root handle 1: tbf rate {rate} burst {burst} {limit}"));
-        if link.spec.queue.is_none() {
+        if spec.queue.is_none() {
             lines.push(format!("# The queue has no limit in the scenario; here it holds {UNLIMITED_PACKETS} packets."));
         }
         lines.extend(qdisc::counterpart(queue, port).lines(device, "1:1", "10:"));
     }
-    lines.extend(path_lines(link, device));
+    lines.extend(path_lines(link, spec, device));
     lines.push(format!("# To remove it: tc qdisc del dev {device} root"));
     lines.join("\n") + "\n"
 }
 
 /// Delay and impairments of the link. They belong behind the queue: netem at the same interface would take the queue's
 /// place.
-fn path_lines(link: &PlannedLink, device: &str) -> Vec<String> {
-    let spec = &link.spec.impairments;
+fn path_lines(link: &PlannedLink, link_spec: &LinkSpec, device: &str) -> Vec<String> {
+    let spec = &link_spec.impairments;
     let (mut notes, mut netem) = (Vec::new(), String::new());
-    if !link.spec.service.is_empty() {
+    if !link_spec.service.is_empty() {
         notes.push("# The scenario changes the rate during the run; here it stays.".to_owned());
     }
     let delay = link.propagation + spec.jitter.mean();
@@ -141,7 +138,7 @@ fn path_lines(link: &PlannedLink, device: &str) -> Vec<String> {
         return notes;
     }
     // netem's limit counts the packets that it delays.
-    let packets = (link.spec.rate.bytes_in(delay) / SMALLEST_PACKET_BYTES).max(1000);
+    let packets = (link_spec.rate.bytes_in(delay) / SMALLEST_PACKET_BYTES).max(1000);
     notes.extend([
         format!("# Delay and loss come after the queue. At the other end of the link, if {device} receives there:"),
         "#   ip link add ifb0 type ifb && ip link set ifb0 up".to_owned(),

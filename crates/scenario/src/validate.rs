@@ -3,21 +3,23 @@
 //! Each check names the path of the value that it refuses, from which its place in the text is found.
 
 mod check;
-mod ethernet;
+pub(crate) mod ethernet;
 mod flows;
 mod frames;
-mod graph;
+pub(crate) mod graph;
 mod lan;
 mod links;
 mod probes;
-mod switch;
+mod reach;
+pub(crate) mod switch;
 
 use forebay_document::Path;
 use forebay_units::Span;
 
-use crate::schema::{ScenarioSpec, Topology};
-pub(crate) use check::out_of_bounds;
-use check::{LONGEST_RUN, Validity, check_name, require};
+use crate::plan::outline::Outline;
+use crate::schema::ScenarioSpec;
+use check::{LONGEST_RUN, Validity, check_name};
+pub(crate) use check::{out_of_bounds, require};
 
 /// Checks everything about `spec` that its types do not.
 pub(crate) fn validate(spec: &ScenarioSpec) -> Validity {
@@ -29,34 +31,22 @@ pub(crate) fn validate(spec: &ScenarioSpec) -> Validity {
     if let Some(name) = &spec.name {
         check_name(name, &root.key("name"))?;
     }
-    if let Topology::Graph(graph) = &spec.topology {
-        graph::validate(graph, &root.key("topology.graph"))?;
-        graph::ethernet(graph, &root.key("topology.graph"))?;
-    }
-    if let Topology::Switch(switch) = &spec.topology {
-        switch::validate(switch, spec, &root.key("topology.switch"))?;
-    }
-    let lan = spec.topology.lan();
-    if let (Topology::Ethernet(ethernet), Some(lan)) = (&spec.topology, &lan) {
-        ethernet::validate(ethernet, lan, &root.key("topology.ethernet"))?;
-    }
-    let at = root.key(if spec.topology.ethernet().is_some() { "topology.ethernet" } else { "topology.graph" });
-    if let Some(lan) = &lan {
+    let at = root.key("topology").key(spec.topology.name());
+    spec.topology.builder().check(spec, &at)?;
+    let outline = Outline::new(spec);
+    if let Some(lan) = &outline.lan {
         lan::schemes(lan, &at)?;
         lan::disciplines(lan, &at)?;
         lan::classes_of_flows(spec, &root.key("flows"))?;
     }
-    flows::validate(spec, &root.key("flows"))?;
-    if let Some(lan) = &lan {
+    flows::validate(&outline, &root.key("flows"))?;
+    if let Some(lan) = &outline.lan {
         lan::memory(lan, spec, &at)?;
         lan::control_frames(lan, spec, &at)?;
         lan::tags(lan, spec, &at)?;
     }
-    if let Topology::Graph(graph) = &spec.topology {
-        graph::switches(graph, spec, &root.key("topology.graph.nodes"))?;
-    }
-    links::validate(spec, &root.key("topology"))?;
-    probes::validate(spec, &root)
+    links::validate(&outline)?;
+    probes::validate(&outline, &root)
 }
 
 fn times(spec: &ScenarioSpec, root: &Path) -> Validity {

@@ -8,6 +8,7 @@ use forebay_records::Warning;
 use forebay_switching::PathPolicyConfig;
 
 use crate::plan::Plan;
+use crate::plan::outline::Outline;
 use crate::schema::{Pause, ScenarioSpec};
 
 /// The warnings of a run of `spec`, which writes no files unless `writes_files`.
@@ -18,7 +19,8 @@ pub(crate) fn warnings(spec: &ScenarioSpec, writes_files: bool) -> Vec<Warning> 
 
 /// Where links lose frames that PAUSE protects from losses at full buffers.
 fn lossy_ethernet(spec: &ScenarioSpec) -> Option<Warning> {
-    let lan = spec.topology.lan()?;
+    let outline = Outline::new(spec);
+    let lan = outline.lan.as_ref()?;
     let pauses = |pause: &Option<Pause>, by_class: &Option<Pause>| pause.is_some() || by_class.is_some();
     let has_pause = pauses(&lan.adapter.pause, &lan.adapter.priority_pause)
         || lan.switches.iter().any(|switch| pauses(&switch.spec.pause, &switch.spec.priority_pause));
@@ -42,7 +44,7 @@ fn traces(spec: &ScenarioSpec, writes_files: bool) -> Option<Warning> {
 
 /// Where a route is one of several that are equally short.
 fn equal_paths(spec: &ScenarioSpec) -> Option<Warning> {
-    if spec.topology.paths() != Some(&PathPolicyConfig::default()) {
+    if Outline::new(spec).paths != Some(&PathPolicyConfig::default()) {
         return None;
     }
     let plan = Plan::new(spec, spec.seed);

@@ -284,7 +284,7 @@ proptest! {
 
 /// The table of a trace of one of the links.
 fn trace(scenario: &Scenario, link: Index) -> String {
-    let links: Vec<String> = names::links(scenario.spec()).collect();
+    let links: Vec<String> = names::links(scenario.spec());
     format!("[[traces]]\nlink = \"{}\"\nfile = \"trace.pcapng\"\n", links[link.index(links.len())])
 }
 

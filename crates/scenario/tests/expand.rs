@@ -13,11 +13,11 @@ fn refusal(text: &str) -> String {
 }
 
 fn links(text: &str) -> Vec<String> {
-    names::links(load(text).spec()).collect()
+    names::links(load(text).spec())
 }
 
 fn flows(text: &str) -> Vec<String> {
-    names::flows(load(text).spec()).collect()
+    names::flows(load(text).spec())
 }
 
 const STAR: &str = r#"

@@ -141,13 +141,12 @@ fn flow_name(scenario: &ScenarioSpec, key: FlowKey) -> String {
     let of = if is_ack { " (its ACKs)" } else { "" };
     for group in &scenario.flows {
         let each = flows_each(group);
-        let flows = names::flows_of(scenario, group).count() as u64;
-        if number < each * flows {
-            let name = names::flows_of(scenario, group).nth((number / each) as usize).unwrap_or_default();
+        let flows = names::flows_of(scenario, group);
+        if let Some(name) = flows.get((number / each) as usize) {
             let request = if number % each == 1 { "/request" } else { "" };
             return format!("{name}{request}{of}");
         }
-        number -= each * flows;
+        number -= each * flows.len() as u64;
     }
     format!("number {}", key.0)
 }

@@ -92,6 +92,7 @@ mod tests {
     use super::*;
     use crate::build::service_steps;
     use crate::load::Scenario;
+    use crate::plan::outline::Outline;
 
     fn scenario(keys: &str) -> Scenario {
         let text = format!(
@@ -112,7 +113,7 @@ mod tests {
     }
 
     fn lan(scenario: &Scenario) -> Lan<'_> {
-        scenario.spec().topology.lan().unwrap_or_else(|| panic!("no Ethernet"))
+        Outline::new(scenario.spec()).lan.unwrap_or_else(|| panic!("no Ethernet"))
     }
 
     fn steps(lan: &Lan<'_>, node: &str, at: ServiceAt) -> Vec<(u64, u64)> {

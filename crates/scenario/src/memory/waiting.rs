@@ -6,51 +6,44 @@ use forebay_engine::GENERATED_IN_ROUND;
 use forebay_units::{QueueSize, Rate};
 
 use crate::lan::Lan;
+use crate::plan::outline::{Links, Outline, Role};
 use crate::schema::{
-    Application, Direction, FlowGroup, Graph, GraphLink, HostQueue, LinkSpec, OneOrMany, ScenarioSpec, Topology,
-    Transport, UdpPattern,
+    Application, Direction, FlowGroup, HostQueue, LinkSpec, OneOrMany, ScenarioSpec, Transport, UdpPattern,
 };
 
 /// Of the packets on their way the buffers of access links and others hold some, too.
 const BESIDE_THE_BOTTLENECK: f64 = 1.5;
 
 /// Links that flows share, and what is known of them together.
-struct Shared {
+struct Shared<'a> {
     links: f64,
-    /// The narrowest of them.
-    narrowest: LinkSpec,
+    narrowest: &'a LinkSpec,
 }
 
 /// An estimate of the most packets that exist at once: those of windows, or frames of an Ethernet; and those of other
 /// sources that do not wait for answers.
-pub(super) fn packets(spec: &ScenarioSpec) -> (f64, f64) {
-    let (windows, excess) = waiting(spec);
-    let propagating = propagating(spec);
-    match spec.topology.lan() {
-        Some(lan) => of_ethernet(spec, &lan, propagating),
-        None => (windows, excess + propagating + generated(spec)),
+pub(super) fn packets(outline: &Outline<'_>) -> (f64, f64) {
+    let propagating = propagating(outline);
+    if let Some(lan) = &outline.lan {
+        return of_ethernet(outline.spec, lan, propagating);
     }
+    let (windows, excess) = waiting(outline);
+    (windows, excess + propagating + generated(outline))
 }
 
 /// The packets that sources faster than their links generate in a round of the driver, before a queue drops them. A
 /// host that receives, too, is ahead of the round by the propagation of the link that leads to it.
-fn generated(spec: &ScenarioSpec) -> f64 {
+fn generated(outline: &Outline<'_>) -> f64 {
+    let spec = outline.spec;
     let (mut packets, mut ahead) = (0.0, 0.0);
-    for group in &spec.flows {
+    for (number, group) in spec.flows.iter().enumerate() {
         let Transport::Udp(udp) = &group.transport else { continue };
         let sent_bps = f64::from(group.flows()) * peak_bps(&udp.pattern);
-        let access = uplink(spec, group);
-        let links_bps = match &spec.topology {
-            Topology::Graph(graph) => into_graph_bps(graph, group),
-            _ => access.map_or(f64::INFINITY, |link| f64::from(group.flows()) * bps(link.rate)),
-        };
-        let excess_per_s = (sent_bps - links_bps).max(0.0) / packet_bits(group);
+        let excess_per_s = (sent_bps - uplinks_bps(outline, number)).max(0.0) / packet_bits(group);
         packets += excess_per_s * spec.duration.seconds();
-        if let Topology::Graph(graph) = &spec.topology
-            && group.from.iter().flat_map(|from| &from.0).any(|host| receives(spec, host))
-        {
-            let longest_s = graph.links.iter().map(|link| link.delay.mean().seconds()).fold(0.0, f64::max);
-            ahead += excess_per_s * longest_s.min(spec.duration.seconds());
+        if group.from.iter().flat_map(|from| &from.0).any(|host| receives(spec, host)) {
+            let delays = outline.links.iter().map(|links| links.there.spec.delay.mean().seconds());
+            ahead += excess_per_s * delays.fold(0.0, f64::max).min(spec.duration.seconds());
         }
     }
     packets.min(GENERATED_IN_ROUND as f64) + ahead
@@ -80,37 +73,33 @@ fn of_ethernet(spec: &ScenarioSpec, lan: &Lan<'_>, propagating: f64) -> (f64, f6
     (windows, excess + propagating)
 }
 
-/// An estimate of the packets that propagate at once of sources that do not wait for answers.
-fn propagating(spec: &ScenarioSpec) -> f64 {
-    let way_s = propagation_s(&spec.topology).min(spec.duration.seconds());
-    let of_group = |group: &FlowGroup| {
-        let access = uplink(spec, group);
+/// An estimate of the packets that propagate at once of sources that do not wait for answers. A source's own link keeps
+/// few of them: 0.8 s of it took a quarter of the memory of 0.8 s of shared links.
+fn propagating(outline: &Outline<'_>) -> f64 {
+    let spec = outline.spec;
+    let delay_s = |links: &Links<'_>| links.crossings * links.there.spec.delay.mean().seconds();
+    let way_s = outline.links.iter().map(delay_s).sum::<f64>().min(spec.duration.seconds());
+    let of_group = |(number, group): (usize, &FlowGroup)| {
         let count = f64::from(group.flows());
-        let rate_bps = match (&group.transport, &spec.topology) {
-            (Transport::Tcp(_), _) => 0.0,
-            (Transport::Udp(udp), Topology::Graph(graph)) => {
-                (count * udp_bps(&udp.pattern)).min(into_graph_bps(graph, group))
-            }
-            (Transport::Udp(udp), _) => {
-                count * access.map_or(f64::INFINITY, |link| bps(link.rate)).min(udp_bps(&udp.pattern))
-            }
-            (Transport::Frames(frames), topology) => {
+        let rate_bps = match &group.transport {
+            Transport::Tcp(_) => 0.0,
+            Transport::Udp(udp) => (count * udp_bps(&udp.pattern)).min(uplinks_bps(outline, number)),
+            Transport::Frames(frames) => {
                 let duty = frames.on_off.as_ref().map_or(1.0, |on_off| on_off.duty);
-                let lan = topology.lan();
-                let rates = lan.iter().flat_map(|lan| lan.nodes.iter().filter_map(|node| lan.rate_of(node)));
+                let lan = outline.lan.iter();
+                let rates = lan.flat_map(|lan| lan.nodes.iter().filter_map(|node| lan.rate_of(node)));
                 (count * bps(frames.rate) * duty).min(rates.map(bps).sum())
             }
-            (Transport::Cells(cells), Topology::Switch(switch)) => {
-                f64::from(switch.ports) * bps(switch.input.rate) * cells.load
+            Transport::Cells(cells) => {
+                outline.cells.as_ref().map_or(0.0, |it| f64::from(it.lines) * bps(it.rate) * cells.load)
             }
-            (Transport::Cells(_), _) => 0.0,
         };
         rate_bps * way_s / packet_bits(group)
     };
-    spec.flows.iter().map(of_group).sum()
+    spec.flows.iter().enumerate().map(of_group).sum()
 }
 
-/// Whether a host of a graph receives anything, if only ACKs.
+/// Whether a host with a name receives anything, if only ACKs.
 fn receives(spec: &ScenarioSpec, host: &str) -> bool {
     spec.flows.iter().any(|group| {
         let is_among = |hosts: &Option<OneOrMany>| hosts.iter().flat_map(|hosts| &hosts.0).any(|name| name == host);
@@ -118,83 +107,54 @@ fn receives(spec: &ScenarioSpec, host: &str) -> bool {
     })
 }
 
-/// The rate at which a group's sources can send into a graph: that of their links together.
-fn into_graph_bps(graph: &Graph, group: &FlowGroup) -> f64 {
-    let is_source = |node: &str| group.from.as_ref().is_none_or(|from| from.0.iter().any(|name| name == node));
-    let of_link = |link: &GraphLink| {
-        let forward = if is_source(&link.from) { bps(link.forward().rate) } else { 0.0 };
-        let backward = if is_source(&link.to) { bps(link.backward().rate) } else { 0.0 };
-        forward + backward
+/// The rate at which the sources of a group can send: that of their links together.
+fn uplinks_bps(outline: &Outline<'_>, group: usize) -> f64 {
+    let flows = &outline.spec.flows[group];
+    if outline.named_nodes.is_empty() {
+        return uplink(outline, group).map_or(f64::INFINITY, |link| f64::from(flows.flows()) * bps(link.rate));
+    }
+    let is_source = |node: &str| flows.from.as_ref().is_none_or(|from| from.0.iter().any(|name| name == node));
+    let of_links = |links: &Links<'_>| {
+        let from = links.ends.into_iter().flatten().zip(links.directions());
+        from.filter(|(node, _)| is_source(node)).map(|(_, direction)| bps(direction.spec.rate)).sum::<f64>()
     };
-    graph.links.iter().map(of_link).sum()
-}
-
-/// About the propagation from a source to its sink, except for the source's own link, which keeps few packets. 0.8 s of
-/// it took a quarter of the memory of 0.8 s of shared links.
-fn propagation_s(topology: &Topology) -> f64 {
-    let delay = |link: &LinkSpec| link.delay.mean().seconds();
-    match topology {
-        Topology::Star(star) => delay(&star.bottleneck),
-        Topology::Dumbbell(dumbbell) => {
-            let sink = dumbbell.sink_access.as_ref().unwrap_or(&dumbbell.access);
-            delay(&dumbbell.bottleneck) + delay(sink)
-        }
-        Topology::Chain(chain) => f64::from(chain.hops) * delay(&chain.link),
-        Topology::Switch(switch) => delay(&switch.input) + delay(&switch.output),
-        // A route has few of a graph's links, as a rule.
-        Topology::Graph(graph) => {
-            let delays = graph.links.iter().map(|link| link.delay.mean().seconds());
-            delays.clone().sum::<f64>().min(4.0 * delays.fold(0.0, f64::max))
-        }
-        Topology::Ethernet(ethernet) => (2.0 + ethernet.trunks.len().min(2) as f64) * ethernet.link.delay.seconds(),
-    }
-}
-
-/// The own links of a topology's flows, unless their group sets others.
-fn access(topology: &Topology) -> Option<&LinkSpec> {
-    match topology {
-        Topology::Star(star) => Some(&star.access),
-        Topology::Dumbbell(dumbbell) => Some(&dumbbell.access),
-        Topology::Chain(chain) => Some(&chain.access),
-        Topology::Switch(switch) => switch.access.as_ref(),
-        Topology::Graph(_) | Topology::Ethernet(_) => None,
-    }
+    outline.links.iter().map(of_links).sum()
 }
 
 /// The link in front of the sources of a group, with the part of its rate that each flow has.
-fn uplink<'a>(spec: &'a ScenarioSpec, group: &'a FlowGroup) -> Option<Cow<'a, LinkSpec>> {
-    if group.direction != Direction::Backward {
-        return spec.host_group(group).access.as_ref().or(access(&spec.topology)).map(Cow::Borrowed);
+fn uplink<'a>(outline: &'a Outline<'_>, group: usize) -> Option<Cow<'a, LinkSpec>> {
+    let groups = &outline.spec.flows;
+    if groups[group].direction != Direction::Backward {
+        return outline.uplink(group).map(|links| Cow::Borrowed(&*outline.links[links].there.spec));
     }
-    let backward = spec.flows.iter().filter(|group| group.direction == Direction::Backward);
+    let back = |role| outline.of_role(role).find_map(|links| links.back.as_ref());
+    if let Some(own) = back(Role::Downlink) {
+        return Some(Cow::Borrowed(&own.spec));
+    }
+    let backward = groups.iter().filter(|group| group.direction == Direction::Backward);
     let of_each = 1.0 / backward.map(|group| f64::from(group.flows())).sum::<f64>();
-    let shared = |link: LinkSpec| Some(Cow::Owned(LinkSpec { rate: link.rate.scaled(of_each), ..link }));
-    match &spec.topology {
-        Topology::Star(star) => shared(star.reverse.clone().unwrap_or_else(|| star.bottleneck.plain())),
-        Topology::Chain(chain) => shared(chain.link.plain()),
-        Topology::Dumbbell(dumbbell) => {
-            Some(Cow::Owned(dumbbell.sink_access.as_ref().unwrap_or(&dumbbell.access).plain()))
-        }
-        Topology::Switch(_) | Topology::Graph(_) | Topology::Ethernet(_) => None,
-    }
+    let shared: &LinkSpec = &back(Role::Bottleneck)?.spec;
+    Some(Cow::Owned(LinkSpec { rate: shared.rate.scaled(of_each), ..shared.clone() }))
 }
 
 /// The data in buffers, and the windows in flight, which may wait in them.
-fn waiting(spec: &ScenarioSpec) -> (f64, f64) {
-    let Some(shared) = shared(spec) else { return (0.0, 0.0) };
+fn waiting(outline: &Outline<'_>) -> (f64, f64) {
+    let spec = outline.spec;
+    let Some(shared) = shared(outline) else { return (0.0, 0.0) };
     let flows: f64 = spec.flows.iter().map(|group| f64::from(group.flows())).sum();
     let rate = bps(shared.narrowest.rate) * shared.links;
-    let on_the_way = access(&spec.topology).map_or(0.0, |access| 2.0 * in_flight(shared.narrowest.rate, access));
+    let access = outline.of_role(Role::Uplink).next();
+    let on_the_way = access.map_or(0.0, |access| 2.0 * in_flight(shared.narrowest.rate, &access.there.spec));
     let seconds = spec.duration.seconds();
     let smallest = spec.flows.iter().map(packet_bits).fold(f64::INFINITY, f64::min);
-    let room = shared.links * (self::room(&shared.narrowest) + on_the_way);
+    let room = shared.links * (self::room(shared.narrowest) + on_the_way);
     // Packets that a queue without description would send only after the end of the run are not kept.
     let room = if room.is_finite() { room * BESIDE_THE_BOTTLENECK } else { rate * seconds / smallest };
     let (mut windows, mut excess_bits) = (0.0, -rate * seconds);
     let (mut windows_apart, mut excess_apart) = (0.0, 0.0);
-    for group in &spec.flows {
+    for (number, group) in spec.flows.iter().enumerate() {
         let count = f64::from(group.flows());
-        let access = uplink(spec, group);
+        let access = uplink(outline, number);
         let access_bps = access.as_ref().map_or(f64::INFINITY, |link| bps(link.rate));
         let size = packet_bits(group);
         let before_access = access.as_deref().map(self::room).filter(|room| room.is_finite());
@@ -229,21 +189,10 @@ fn waiting(spec: &ScenarioSpec) -> (f64, f64) {
     (windows + windows_apart, excess + excess_apart)
 }
 
-fn shared(spec: &ScenarioSpec) -> Option<Shared> {
-    let (links, narrowest) = match &spec.topology {
-        Topology::Star(star) => (1.0, star.bottleneck.clone()),
-        Topology::Dumbbell(dumbbell) => (1.0, dumbbell.bottleneck.clone()),
-        Topology::Chain(chain) => (f64::from(chain.hops), chain.link.clone()),
-        Topology::Switch(switch) => (f64::from(switch.ports), switch.output.clone()),
-        Topology::Graph(graph) => {
-            let narrowest =
-                graph.links.iter().map(GraphLink::forward).min_by_key(|link| link.rate.bits_per_second())?;
-            (graph.links.len() as f64, narrowest)
-        }
-        // Its switches' memory is small, and its sources hold numbers of frames.
-        Topology::Ethernet(_) => return None,
-    };
-    Some(Shared { links, narrowest })
+fn shared<'a>(outline: &'a Outline<'_>) -> Option<Shared<'a>> {
+    let all = || outline.of_role(Role::Bottleneck);
+    let narrowest = all().map(|links| &*links.there.spec).min_by_key(|link| link.rate)?;
+    Some(Shared { links: all().map(|links| outline.count(links) as f64).sum(), narrowest })
 }
 
 /// The mean length of a group's packets.

@@ -1,70 +1,155 @@
 //! Sources, a multiplexer before each input of a switch, the switch, and sinks.
+//!
+//! # Example
+//!
+//! ```toml
+//! duration = "6 s"
+//! warmup = "2 s"
+//!
+//! [topology.switch]
+//! ports = 4
+//! access = { rate = "20 Mbps", delay = { uniform = ["10 ms", "30 ms"] } }
+//! input = { rate = "100 Mbps", delay = "1 ms" }
+//!
+//! [topology.switch.output]
+//! rate = "100 Mbps"
+//! delay = "1 ms"
+//! queue.drop_tail = { limit = "100 packets" }
+//!
+//! [topology.switch.fabric.cioq]
+//! scheduler = "islip"
+//! speedup = "6/5"
+//! voq_limit = "50 packets"
+//!
+//! [[flows]]
+//! name = "download"
+//! count = 40
+//! transport = "tcp"
+//! ```
 
+use std::borrow::Cow;
+
+use forebay_document::{Invalid, Path};
 use forebay_qdisc::{Rng, Span, uniform};
 use forebay_records::random::stream;
 
-use super::{CellsOfInput, Plan, PlannedFabric, PlannedFlow, PlannedKind, Source};
-use crate::names;
-use crate::schema::{Fabric, FlowGroup, Placement, SwitchTopology, Transport};
+use super::outline::{CellLines, Crossbar, Crossed, Direction, Each, Links, Outline, Role, Traffic, cell_flow};
+use super::{CellsOfInput, Plan, PlannedFabric, PlannedFlow, PlannedKind, Source, TopologyBuilder};
+use crate::schema::{
+    Fabric, FlowGroup, LinkSpec, Placement, ScenarioSpec, SpanDistribution, SwitchTopology, Transport,
+};
+use crate::validate::switch;
 
-impl Plan<'_> {
-    pub(super) fn switch(&mut self, switch: &SwitchTopology, groups: &[FlowGroup]) {
-        let ports = switch.ports as usize;
-        let kind = match &switch.fabric {
+const INPUTS: usize = 0;
+const OUTPUTS: usize = 1;
+const SWITCH: &str = "switch";
+
+impl TopologyBuilder for SwitchTopology {
+    fn check(&self, spec: &ScenarioSpec, path: &Path) -> Result<(), Invalid> {
+        switch::validate(self, spec, path)
+    }
+
+    fn outline<'s>(&'s self, outline: &mut Outline<'s>) {
+        let crossed = Crossed::ByPart;
+        for (role, name, link, key) in
+            [(Role::Inner, "in-", &self.input, "input"), (Role::Bottleneck, "out-", &self.output, "output")]
+        {
+            let there = outline.described(name, link, key, Traffic::Data);
+            let each = Each::Number(1..self.ports + 1);
+            outline.links.push(Links { role, each, crossed, ..Links::bottleneck(there, None) });
+        }
+        let ports = self.ports as usize;
+        if !matches!(self.fabric, Fabric::OutputQueued) {
+            let (fabric, path) = (Cow::Borrowed(&self.fabric), outline.path.key("fabric"));
+            outline.crossbars.push(Crossbar { name: SWITCH, ports, fabric, path, crossed });
+        }
+        let matrix = self.load_matrix().ok();
+        let pairs = (0..ports * ports).filter_map(|at| {
+            let (input, output) = (at / ports, at % ports);
+            let share = matrix.as_ref()?.load(input, output);
+            (share > 0.0).then_some((input, output, share))
+        });
+        outline.cells = Some(CellLines { lines: self.ports, rate: self.input.rate, pairs: pairs.collect() });
+        let path = outline.path.key("back");
+        let back = |access: &'s LinkSpec| match &self.back {
+            Some(back) => Direction::described("back-", back, path.clone(), Traffic::Acks),
+            // As long as the way there.
+            None => {
+                let delays = [access, &self.input, &self.output].map(|link| link.delay.mean());
+                let delay = delays.into_iter().fold(Span::ZERO, |sum, delay| sum + delay);
+                let spec = LinkSpec { delay: SpanDistribution::Constant(delay), ..access.without_queue() };
+                Direction::new(("back-".into(), ""), Cow::Owned(spec), None, Traffic::Acks)
+            }
+        };
+        outline.add_uplinks(self.access.as_ref(), None, back);
+    }
+
+    fn build<'s>(&'s self, plan: &mut Plan<'s>) {
+        let ports = self.ports as usize;
+        let kind = match &self.fabric {
             Fabric::OutputQueued => PlannedKind::Router,
             fabric => PlannedKind::Crossbar(Box::new(PlannedFabric {
                 ports,
                 spec: fabric.clone(),
-                line_rate: switch.input.rate,
+                line_rate: self.input.rate,
             })),
         };
-        let node = self.node(names::SWITCH, kind);
+        let node = plan.node(SWITCH, kind);
+        let groups = &plan.outline.spec.flows;
         // Cells begin at the multiplexers.
         let are_cells = groups.iter().all(|group| matches!(group.transport, Transport::Cells(_)));
         let multiplexer = || if are_cells { PlannedKind::Host } else { PlannedKind::Router };
-        let inputs: Vec<u32> = (1..=ports).map(|port| self.node(format!("mux-{port}"), multiplexer())).collect();
-        let sinks: Vec<u32> = (1..=ports).map(|port| self.host(format!("sink-{port}"))).collect();
+        let inputs: Vec<u32> = (1..=ports).map(|port| plan.node(format!("mux-{port}"), multiplexer())).collect();
+        let sinks: Vec<u32> = (1..=ports).map(|port| plan.host(format!("sink-{port}"))).collect();
         for (&input, port) in inputs.iter().zip(1..) {
-            let name = names::switch_input(port);
-            self.link(name.clone(), &name, &switch.input, (input, node));
+            plan.way_there(INPUTS, &port.to_string(), (input, node));
         }
         for (&sink, port) in sinks.iter().zip(1..) {
-            let name = names::switch_output(port);
-            self.link(name.clone(), &name, &switch.output, (node, sink));
+            plan.way_there(OUTPUTS, &port.to_string(), (node, sink));
         }
-        let pairs: Vec<(usize, usize, f64)> = names::pairs(switch).collect();
+        let pairs = plan.outline.cells.as_ref().map_or_else(Vec::new, |cells| cells.pairs.clone());
         let mut placer = PairPlacer::new(ports, &pairs);
         for group in groups.iter().enumerate() {
             if matches!(group.1.transport, Transport::Cells(_)) {
-                self.cells(switch, group, &pairs, (&inputs, &sinks));
+                self.cells(plan, group, &pairs, (&inputs, &sinks));
                 continue;
             }
             for index in 0..group.1.flows() {
                 let name = group.1.flow_name(index);
-                let (input, output) = match switch.placement {
+                let pair = match self.placement {
                     Placement::RoundRobin => placer.next(),
-                    Placement::Random => placer.draw(&mut stream(self.seed, &format!("flow/{name}/placement"))),
+                    Placement::Random => placer.draw(&mut stream(plan.seed, &format!("flow/{name}/placement"))),
                 };
-                let Some(access) = group.1.access.as_ref().or(switch.access.as_ref()) else { continue };
-                let host = self.host(format!("source-{name}"));
-                let access_name = names::access(&name);
-                let there = self.link(access_name.clone(), &access_name, access, (host, inputs[input]));
-                let back_name = names::back(&name);
-                let back_spec = switch.back.clone().unwrap_or_else(|| access.without_queue());
-                let back = self.link(back_name.clone(), &back_name, &back_spec, (sinks[output], host));
-                if switch.back.is_none() {
-                    let way_there = [there as usize, input, ports + output];
-                    let delays = way_there.map(|link| self.links[link].propagation);
-                    self.links[back as usize].propagation = delays.into_iter().fold(Span::ZERO, |sum, span| sum + span);
-                }
-                self.flow(group, index, name, host, sinks[output]);
+                self.source(plan, group, index, name, pair, (&inputs, &sinks));
             }
         }
     }
+}
+
+impl SwitchTopology {
+    /// Adds a flow with its source, and the links to the multiplexer and from the sink.
+    fn source(
+        &self,
+        plan: &mut Plan<'_>,
+        group: (usize, &FlowGroup),
+        index: u32,
+        name: String,
+        (input, output): (usize, usize),
+        (inputs, sinks): (&[u32], &[u32]),
+    ) {
+        let Some(uplink) = plan.outline.uplink(group.0) else { return };
+        let host = plan.host(format!("source-{name}"));
+        let there = plan.way_there(uplink, &name, (host, inputs[input]));
+        let way_there = [there as usize, input, self.ports as usize + output];
+        let delays = way_there.map(|link| plan.links[link].propagation);
+        let sum = delays.into_iter().fold(Span::ZERO, |sum, span| sum + span);
+        plan.way(uplink, true, &name, (sinks[output], host), Some(sum).filter(|_| self.back.is_none()));
+        plan.flow(group, index, name, host, sinks[output]);
+    }
 
     fn cells(
-        &mut self,
-        switch: &SwitchTopology,
+        &self,
+        plan: &mut Plan<'_>,
         (number, group): (usize, &FlowGroup),
         pairs: &[(usize, usize, f64)],
         (inputs, sinks): (&[u32], &[u32]),
@@ -72,9 +157,9 @@ impl Plan<'_> {
         let total = |input: usize| pairs.iter().filter(|pair| pair.0 == input).map(|pair| pair.2).sum();
         let totals: Vec<f64> = (0..inputs.len()).map(total).collect();
         for (&(input, output, share), index) in pairs.iter().zip(0..) {
-            let cells = CellsOfInput { input: input as u32, share, total: totals[input], rate: switch.input.rate };
-            self.flows.push(PlannedFlow {
-                name: names::cell_flow(&group.name, input, output),
+            let cells = CellsOfInput { input: input as u32, share, total: totals[input], rate: self.input.rate };
+            plan.flows.push(PlannedFlow {
+                name: cell_flow(&group.name, input, output),
                 group: number,
                 index,
                 source: inputs[input],

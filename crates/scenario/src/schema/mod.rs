@@ -42,4 +42,5 @@ pub use scenario::ScenarioSpec;
 pub(crate) use switch::SCHEDULERS;
 pub use switch::{Cells, Cioq, Fabric, InputQueued, SwitchTopology};
 pub(crate) use tagged::Algorithm;
-pub use topology::{Chain, Dumbbell, Graph, HostCount, Node, NodeKind, Placement, Star, Topology};
+pub(crate) use topology::topologies;
+pub use topology::*;

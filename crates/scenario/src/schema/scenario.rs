@@ -24,7 +24,7 @@ pub struct ScenarioSpec {
     /// Seed of all random numbers.
     #[serde(default = "first")]
     pub seed: u64,
-    /// The network: exactly one of `star`, `dumbbell`, `chain`, `switch`, `graph`, `ethernet`.
+    /// The network: exactly one topology.
     pub topology: Topology,
     /// The traffic: at least one group.
     #[schemars(length(min = 1))]

@@ -11,23 +11,48 @@ use serde::de::{Deserializer, Error, Visitor};
 use super::tagged;
 use super::{Adapter, Cioq, Ethernet, GraphLink, InputQueued, LinkSpec, SharedMemorySwitch, SwitchTopology};
 
-/// The network: exactly one of these.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Topology {
-    /// Sources with access links of their own, one router, and one sink behind the bottleneck.
-    Star(Star),
-    /// Sources, a router, the bottleneck, a second router, and sinks.
-    Dumbbell(Dumbbell),
-    /// Routers in a row, with flows that may join at each, and one sink at the end.
-    Chain(Chain),
-    /// Sources, a multiplexer before each input of a switch, the switch, and sinks.
-    Switch(SwitchTopology),
-    /// Any nodes and links, with shortest-path routes.
-    Graph(Graph),
-    /// Switches with shared memory and nodes with adapters, with PAUSE and congestion management.
-    Ethernet(Ethernet),
+/// The table of topologies, for the macro `$apply`: a sentence for the schema; the variant with its table, and its name
+/// in a scenario. `plan/` has a builder for each.
+macro_rules! topologies {
+    ($apply:ident) => {
+        $apply! {
+            /// Sources with access links of their own, one router, and one sink behind the bottleneck.
+            Star(Star) = "star";
+            /// Sources, a router, the bottleneck, a second router, and sinks.
+            Dumbbell(Dumbbell) = "dumbbell";
+            /// Routers in a row, with flows that may join at each, and one sink at the end.
+            Chain(Chain) = "chain";
+            /// Sources, a multiplexer before each input of a switch, the switch, and sinks.
+            Switch(SwitchTopology) = "switch";
+            /// Any nodes and links, with shortest-path routes.
+            Graph(Graph) = "graph";
+            /// Switches with shared memory and nodes with adapters, with PAUSE and congestion management.
+            Ethernet(Ethernet) = "ethernet";
+        }
+    };
 }
+pub(crate) use topologies;
+
+macro_rules! define {
+    ($($(#[$doc:meta])+ $variant:ident($table:ident) = $name:literal;)+) => {
+        /// The network: exactly one of these.
+        #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+        pub enum Topology {
+            $($(#[$doc])+ #[serde(rename = $name)] $variant($table),)+
+        }
+
+        impl Topology {
+            /// Its key in a scenario.
+            #[must_use]
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)+
+                }
+            }
+        }
+    };
+}
+topologies!(define);
 
 /// Sources with access links of their own, one router, and one sink behind the bottleneck. The network for questions
 /// about a single queue. Links: `access-<flow>`, `bottleneck`, `reverse`.
@@ -165,28 +190,6 @@ fn bare_kinds(schema: &mut Schema) {
     tagged::allow_bare(schema, &["cioq", "input_queued", "ethernet_switch"]);
 }
 
-impl Topology {
-    /// The switch, if the topology is one.
-    #[must_use]
-    pub fn switch(&self) -> Option<&SwitchTopology> {
-        if let Self::Switch(switch) = self { Some(switch) } else { None }
-    }
-
-    /// Which of several equal paths packets take, where the topology may have several.
-    #[must_use]
-    pub fn paths(&self) -> Option<&PathPolicyConfig> {
-        match self {
-            Self::Graph(graph) => Some(&graph.paths),
-            Self::Ethernet(ethernet) => Some(&ethernet.paths),
-            _ => None,
-        }
-    }
-
-    /// The Ethernet, if the topology is one.
-    #[must_use]
-    pub fn ethernet(&self) -> Option<&Ethernet> {
-        if let Self::Ethernet(ethernet) = self { Some(ethernet) } else { None }
-    }
 }
 
 impl NodeKind {

@@ -9,7 +9,7 @@ use crate::schema::SpanDistribution;
 pub(super) type Validity = Result<(), Invalid>;
 
 /// An error at `path` unless `holds`.
-pub(super) fn require(
+pub(crate) fn require(
     holds: bool,
     path: impl FnOnce() -> Path,
     message: impl FnOnce() -> String,

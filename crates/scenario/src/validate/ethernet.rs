@@ -19,7 +19,7 @@ pub(super) const MOST_STATIONS: usize = 4096;
 pub(super) const MOST_PORTS: usize = 256;
 
 /// Checks the network. It comes before everything that asks for names of flows.
-pub(super) fn validate(ethernet: &Ethernet, lan: &Lan<'_>, path: &Path) -> Validity {
+pub(crate) fn validate(ethernet: &Ethernet, lan: &Lan<'_>, path: &Path) -> Validity {
     check_rate(ethernet.link.rate, &path.key("link.rate"))?;
     check_constant(ethernet.link.delay, &path.key("link.delay"))?;
     links::ethernet_impairments(&ethernet.link.impairments, &path.key("link.impairments"))?;

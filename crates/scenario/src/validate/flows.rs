@@ -8,12 +8,12 @@ use forebay_tcp::TcpConfig;
 use forebay_units::{Bytes, Span};
 
 use super::check::{DAY, LONGEST_RUN, Validity, check_fraction, check_name, check_rate, check_span, require};
-use super::graph::Reach;
+use super::reach::Reach;
 use super::{frames, switch};
-use crate::names;
+use crate::plan::outline::Outline;
 use crate::schema::{
     Application, Enters, FlowGroup, HostJitter, OneOrMany, RateStep, ScenarioSpec, SizeDistribution, SpanDistribution,
-    Topology, Transport, Udp, UdpPattern,
+    Transport, Udp, UdpPattern,
 };
 
 const MOST_FLOWS: u64 = 1 << 24;
@@ -26,22 +26,20 @@ const MOST_PERIODS: u64 = 1000;
 /// More bytes than any link here carries in the longest run.
 const LARGEST_TRANSFER: u64 = 1_000_000_000_000_000;
 
-pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
+pub(super) fn validate(outline: &Outline<'_>, path: &Path) -> Validity {
+    let spec = outline.spec;
     require(
         !spec.flows.is_empty(),
         || path.clone(),
         || "a scenario without flows".into(),
         "expected at least one group",
     )?;
-    let reach = match &spec.topology {
-        Topology::Graph(graph) => Some(Reach::new(graph)),
-        _ => None,
-    };
+    let reach = Reach::new(outline);
     let mut total = 0_u64;
     for (index, group) in spec.flows.iter().enumerate() {
         let at = path.index(index);
         require(group.flows() > 0, || at.key("count"), || "a group without flows".into(), "expected at least 1")?;
-        total = total.saturating_add(names::count_of(spec, group));
+        total = total.saturating_add(outline.count_of(group));
         require(
             total <= MOST_FLOWS,
             || at.key("count"),
@@ -49,26 +47,22 @@ pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
             "expected at most 16777216 in all",
         )?;
         check_name(&group.name, &at.key("name"))?;
-        crosses(group, spec, &at)?;
+        crosses(group, outline, &at)?;
         times(group, spec.duration, &at)?;
         match &group.transport {
             Transport::Tcp(config) => tcp(group, config, &at)?,
             Transport::Udp(udp) => self::udp(group, udp, &at)?,
-            Transport::Cells(cells) => switch::cells(group, cells, spec, &at)?,
-            Transport::Frames(frames) => frames::frames(group, frames, spec, &at)?,
+            Transport::Cells(cells) => switch::cells(group, cells, outline, &at)?,
+            Transport::Frames(frames) => frames::frames(group, frames, outline.lan.as_ref(), &at)?,
         }
-        place(group, spec, reach.as_ref(), &at)?;
-        hosts_of(group, spec, index, &at)?;
+        place(group, outline, reach.as_ref(), &at)?;
+        hosts_of(group, outline, index, &at)?;
         host_jitter(group, &at)?;
     }
     unique_names(spec, path)?;
-    match spec.topology.lan() {
-        Some(lan) => {
-            frames::unique_names(spec, path)?;
-            frames::load(&lan, spec, path)
-        }
-        None => Ok(()),
-    }
+    let Some(lan) = &outline.lan else { return Ok(()) };
+    frames::unique_names(outline, path)?;
+    frames::load(lan, spec, path)
 }
 
 /// Cells and frames have no hosts that process them.
@@ -91,10 +85,10 @@ pub(super) fn processing_time(jitter: &HostJitter, at: &Path) -> Validity {
 }
 
 /// Cells are of a switch, and cross no Ethernet.
-fn crosses(group: &FlowGroup, spec: &ScenarioSpec, at: &Path) -> Validity {
+fn crosses(group: &FlowGroup, outline: &Outline<'_>, at: &Path) -> Validity {
     let is_cells = matches!(group.transport, Transport::Cells(_));
     let message = || "`cells` do not go over an Ethernet".to_owned();
-    let holds = !is_cells || spec.topology.lan().is_none();
+    let holds = !is_cells || outline.lan.is_none();
     require(holds, || at.key("transport"), message, "expected `transport.frames`, `tcp` or `udp`")
 }
 
@@ -242,28 +236,20 @@ fn check_transfer(size: &SizeDistribution, path: &Path) -> Validity {
 }
 
 /// Checks the keys that say where the group's flows begin and end.
-fn place(group: &FlowGroup, spec: &ScenarioSpec, reach: Option<&Reach<'_>>, at: &Path) -> Validity {
-    let chain = match &spec.topology {
-        Topology::Chain(chain) => Some(chain),
-        _ => None,
-    };
-    if group.enters.is_some() {
-        require(
-            chain.is_some(),
-            || at.key("enters"),
-            || "`enters` is for a chain".into(),
-            "this topology is not a chain",
-        )?;
-    }
-    if let Some(chain) = chain {
+fn place(group: &FlowGroup, outline: &Outline<'_>, reach: Option<&Reach<'_>>, at: &Path) -> Validity {
+    let key = || at.key("enters");
+    if let Some(hops) = outline.entries {
         let (last, message) = match group.enters.unwrap_or_default() {
-            Enters::At(router) => (router, format!("there is no router {router}: the chain has {}", chain.hops)),
-            Enters::Each => (
-                group.flows(),
-                format!("{} flows enter at routers of their own: the chain has {}", group.flows(), chain.hops),
-            ),
+            Enters::At(router) => (router, format!("there is no router {router}: the chain has {hops}")),
+            Enters::Each => {
+                let flows = group.flows();
+                (flows, format!("{flows} flows enter at routers of their own: the chain has {hops}"))
+            }
         };
-        require(last <= chain.hops, || at.key("enters"), || message, "expected at most `hops`")?;
+        require(last <= hops, key, || message, "expected at most `hops`")?;
+    } else {
+        let elsewhere = || "`enters` is for a chain".to_owned();
+        require(group.enters.is_none(), key, elsewhere, "this topology is not a chain")?;
     }
     let is_frames = matches!(group.transport, Transport::Frames(_));
     match reach.filter(|_| !is_frames) {
@@ -272,21 +258,20 @@ fn place(group: &FlowGroup, spec: &ScenarioSpec, reach: Option<&Reach<'_>>, at: 
             require(group.access.is_none(), || at.key("access"), none, "describe the link in `topology.graph.links`")?;
             ends(group, reach, at)
         }
-        None => match spec.topology.lan() {
-            Some(lan) => frames::ends(group, &lan, at),
+        None => match &outline.lan {
+            Some(lan) => frames::ends(group, lan, at),
             None => no_ends(group, at),
         },
     }
 }
 
 /// Checks a group whose flows have the hosts of an earlier group.
-fn hosts_of(group: &FlowGroup, spec: &ScenarioSpec, index: usize, at: &Path) -> Validity {
+fn hosts_of(group: &FlowGroup, outline: &Outline<'_>, index: usize, at: &Path) -> Validity {
     let Some(name) = &group.hosts_of else { return Ok(()) };
     let at_key = || at.key("hosts_of");
-    let is_for = matches!(spec.topology, Topology::Star(_) | Topology::Dumbbell(_) | Topology::Chain(_));
     let elsewhere = || "`hosts_of` is for a star, a dumbbell or a chain".to_owned();
-    require(is_for, at_key, elsewhere, "this topology is none of them")?;
-    let before = || spec.flows[..index].iter().filter(|it| it.hosts_of.is_none());
+    require(outline.shares_hosts, at_key, elsewhere, "this topology is none of them")?;
+    let before = || outline.spec.flows[..index].iter().filter(|it| it.hosts_of.is_none());
     let Some(owner) = before().find(|it| it.name == *name) else {
         let message = format!("no group `{name}` with hosts of its own comes before `{}`", group.name);
         let help = did_you_mean(name, before().map(|it| it.name.as_str()));

@@ -10,7 +10,7 @@ use forebay_units::Span;
 use super::check::{Validity, check_rate, require};
 use super::lan::{check_constant, rates};
 use crate::lan::Lan;
-use crate::names;
+use crate::plan::outline::Outline;
 use crate::schema::{Application, FlowGroup, FrameOnOff, Frames, OTHERS, OneOrMany, ScenarioSpec, Transport};
 
 /// The longest length that a packet can have.
@@ -19,10 +19,10 @@ const LONGEST_FRAME: u64 = 65_535;
 const NODES_LISTED: usize = 12;
 
 /// Checks a group of frames, which goes with no topology but an Ethernet. The names of its nodes are known to be good.
-pub(super) fn frames(group: &FlowGroup, frames: &Frames, spec: &ScenarioSpec, at: &Path) -> Validity {
+pub(super) fn frames(group: &FlowGroup, frames: &Frames, lan: Option<&Lan<'_>>, at: &Path) -> Validity {
     let path = at.key("transport.frames");
     let outside = || "frames need an Ethernet".to_owned();
-    let Some(lan) = spec.topology.lan() else {
+    let Some(lan) = lan else {
         return require(
             false,
             || path.clone(),
@@ -50,7 +50,7 @@ pub(super) fn frames(group: &FlowGroup, frames: &Frames, spec: &ScenarioSpec, at
     if let Some(on_off) = &frames.on_off {
         self::on_off(on_off, link.transmission_time(frames.size.0), &path.key("on_off"))?;
     }
-    set_point(frames, &lan, &path.key("set_point"))
+    set_point(frames, lan, &path.key("set_point"))
 }
 
 fn on_off(on_off: &FrameOnOff, slot: Span, path: &Path) -> Validity {
@@ -179,10 +179,11 @@ pub(super) fn load(lan: &Lan<'_>, spec: &ScenarioSpec, path: &Path) -> Validity 
 }
 
 /// No flow of a group may have the name of another's, nor that of another group.
-pub(super) fn unique_names(spec: &ScenarioSpec, path: &Path) -> Validity {
+pub(super) fn unique_names(outline: &Outline<'_>, path: &Path) -> Validity {
+    let spec = outline.spec;
     let mut names: BTreeMap<String, &str> = spec.flows.iter().map(|group| (group.name.clone(), &*group.name)).collect();
     for (index, group) in spec.flows.iter().enumerate() {
-        for name in names::flows_of(spec, group) {
+        for name in outline.flows_of(group) {
             let Some(other) = names.insert(name.clone(), &group.name).filter(|other| *other != group.name) else {
                 continue;
             };

@@ -1,4 +1,4 @@
-//! The nodes and links of a free graph, and what reaches what.
+//! The nodes and links of a free graph.
 
 use forebay_document::{Invalid, Path, did_you_mean};
 
@@ -16,7 +16,7 @@ use crate::schema::{Adapter, Graph, Node, NodeKind, ScenarioSpec, SpanDistributi
 /// More than any scenario has; keeps `--set` with a slip of the finger from eating all memory.
 const MOST_NODES: usize = 1_000_000;
 
-pub(super) fn validate(graph: &Graph, path: &Path) -> Validity {
+pub(crate) fn validate(graph: &Graph, path: &Path) -> Validity {
     let nodes = path.key("nodes");
     require(
         !graph.nodes.is_empty(),
@@ -76,7 +76,7 @@ pub(super) fn validate(graph: &Graph, path: &Path) -> Validity {
 }
 
 /// Checks a graph whose links are known to be good and that has Ethernet switches, or has none and nothing for them.
-pub(super) fn ethernet(graph: &Graph, path: &Path) -> Validity {
+pub(crate) fn ethernet(graph: &Graph, path: &Path) -> Validity {
     let is_switch = |node: &Node| matches!(node.kind, NodeKind::EthernetSwitch(_));
     if !graph.nodes.iter().any(is_switch) {
         for (key, given) in [
@@ -157,7 +157,7 @@ pub(super) fn ethernet(graph: &Graph, path: &Path) -> Validity {
 }
 
 /// Checks the nodes that are switches, whose links are known to be good.
-pub(super) fn switches(graph: &Graph, spec: &ScenarioSpec, path: &Path) -> Validity {
+pub(crate) fn switches(graph: &Graph, spec: &ScenarioSpec, path: &Path) -> Validity {
     for (index, node) in graph.nodes.iter().enumerate() {
         let kind = path.index(index).key("kind");
         if !matches!(node.kind, NodeKind::Cioq(_) | NodeKind::InputQueued(_)) {
@@ -173,65 +173,4 @@ pub(super) fn switches(graph: &Graph, spec: &ScenarioSpec, path: &Path) -> Valid
         }
     }
     Ok(())
-}
-
-/// Which host can reach which, hosts passing nothing on.
-pub(super) struct Reach<'a> {
-    graph: &'a Graph,
-    nodes: BTreeMap<&'a str, usize>,
-    neighbours: Vec<Vec<usize>>,
-    routers: UnionFind<usize>,
-}
-
-impl<'a> Reach<'a> {
-    /// The graph's links are already known to join existing nodes.
-    pub fn new(graph: &'a Graph) -> Self {
-        let nodes: BTreeMap<_, _> =
-            graph.nodes.iter().enumerate().map(|(index, node)| (node.name.as_str(), index)).collect();
-        let mut neighbours = vec![Vec::new(); graph.nodes.len()];
-        let mut routers = UnionFind::new(graph.nodes.len());
-        let is_router = |index: usize| graph.nodes[index].kind.forwards();
-        for link in &graph.links {
-            let (Some(&from), Some(&to)) = (nodes.get(link.from.as_str()), nodes.get(link.to.as_str())) else {
-                continue;
-            };
-            neighbours[from].push(to);
-            neighbours[to].push(from);
-            if is_router(from) && is_router(to) {
-                routers.union(from, to);
-            }
-        }
-        Self { graph, nodes, neighbours, routers }
-    }
-
-    /// Whether there is a way from host `from` to host `to`.
-    pub fn reaches(&self, from: &str, to: &str) -> bool {
-        let (Some(&from), Some(&to)) = (self.nodes.get(from), self.nodes.get(to)) else { return false };
-        if self.neighbours[from].contains(&to) {
-            return true;
-        }
-        let regions = |host: usize| -> BTreeSet<usize> {
-            let routers = self.neighbours[host].iter().filter(|&&node| self.graph.nodes[node].kind.forwards());
-            routers.map(|&router| self.routers.find(router)).collect()
-        };
-        !regions(from).is_disjoint(&regions(to))
-    }
-
-    /// Checks that `name` is that of a host.
-    pub fn check_host(&self, name: &str, path: &Path) -> Validity {
-        let hosts = || self.graph.nodes.iter().filter(|node| !node.kind.forwards()).map(|node| node.name.as_str());
-        match self.nodes.get(name) {
-            Some(&index) if !self.graph.nodes[index].kind.forwards() => Ok(()),
-            Some(_) => Err(Invalid::new(
-                path.clone(),
-                format!("`{name}` is not a host"),
-                "expected a host: only hosts carry flows",
-            )
-            .with_help(format!("connect a host to `{name}` by a link, or make it a host: kind = \"host\""))),
-            None => {
-                Err(Invalid::new(path.clone(), format!("there is no host `{name}`"), "expected the name of a host")
-                    .with_help(did_you_mean(name, hosts())))
-            }
-        }
-    }
 }

@@ -112,7 +112,7 @@ pub(super) fn control_frames(lan: &Lan<'_>, spec: &ScenarioSpec, path: &Path) ->
         }
     }
     let busy = |frames: u64, link: &PlannedLink| {
-        link.spec.rate.transmission_time(frames.saturating_mul(u64::from(CONTROL_FRAME_BYTES)))
+        plan.spec(link).rate.transmission_time(frames.saturating_mul(u64::from(CONTROL_FRAME_BYTES)))
     };
     let busiest = frames_on.iter().zip(&plan.links).max_by_key(|(frames, link)| busy(**frames, link));
     let Some((&frames, link)) = busiest else { return Ok(()) };
@@ -156,8 +156,8 @@ struct Buffer<'a> {
 pub(super) fn memory(lan: &Lan<'_>, spec: &ScenarioSpec, path: &Path) -> Validity {
     let (adapter, at_adapter) = (lan.adapter, path.key("adapter"));
     for switch in &lan.switches {
-        switch_memory(switch, spec, &switch_path(switch, path))?;
-        reaction(lan, switch.name, switch.spec.reaction, &switch_path(switch, path))?;
+        switch_memory(switch, spec, &switch.path(path))?;
+        reaction(lan, switch.name, switch.spec.reaction, &switch.path(path))?;
     }
     match adapter.voq_limit {
         Some(QueueSize::Packets(1..)) | None => {}
@@ -175,7 +175,7 @@ pub(super) fn memory(lan: &Lan<'_>, spec: &ScenarioSpec, path: &Path) -> Validit
         reaction.on(cable.rate)
     };
     for switch in &lan.switches {
-        let at = switch_path(switch, path);
+        let at = switch.path(path);
         let SharedMemorySwitch { memory, pause, priority_pause, output_limit, forwarding_delay, .. } = *switch.spec;
         for cable in lan.cables_of(switch.name) {
             let feeder = cable.ends[usize::from(cable.ends[0] == switch.name)];
@@ -231,14 +231,6 @@ fn reaction(lan: &Lan<'_>, station: &str, reaction: Reaction, path: &Path) -> Va
     let holds = matches!(reaction, Reaction::Time(_)) || rates.all(|rate| rate == first);
     let message = || format!("`reaction` is {reaction}, and the links of `{station}` differ in rate");
     require(holds, || path.key("reaction"), message, "expected a time: a quantum is 512 bits of one rate")
-}
-
-/// The table that describes a switch.
-fn switch_path(switch: &LanSwitch<'_>, path: &Path) -> Path {
-    match switch.node {
-        Some(node) => path.key("nodes").index(node).key("kind.ethernet_switch"),
-        None => path.key("switch"),
-    }
 }
 
 /// The rates of all links, each once.

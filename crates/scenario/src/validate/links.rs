@@ -4,97 +4,57 @@ use forebay_document::{Invalid, Path};
 use forebay_units::QueueSize;
 
 use super::check::{DAY, LONGEST_RUN, Validity, check_fraction, check_rate, check_span, out_of_bounds, require};
+use crate::plan::outline::{Links, Outline, Traffic};
 use crate::schema::{
-    HostCount, Impairments, LinkSpec, QueueSpec, ScenarioSpec, ServicePeriod, SizeDistribution, SpanDistribution,
-    Switch, Topology, Transport,
+    FlowGroup, Impairments, LinkSpec, QueueSpec, ServicePeriod, SizeDistribution, SpanDistribution, Switch, Transport,
 };
 
-const MOST_HOSTS: u32 = 1 << 20;
-/// A packet counts the links that it has passed in a byte; two of them lead to a chain and from it.
-const MOST_HOPS: u32 = 250;
+pub(super) fn validate(outline: &Outline<'_>) -> Validity {
+    let largest = Largest::new(&outline.spec.flows);
+    let mut checked = None;
+    for direction in outline.links.iter().flat_map(Links::directions) {
+        let Some(path) = &direction.path else { continue };
+        // Both directions of a link, and all links of an Ethernet, may have one description.
+        if checked != Some(path) {
+            link(&direction.spec, largest.of(direction.traffic), path)?;
+            checked = Some(path);
+        }
+    }
+    Ok(())
+}
 
-/// The largest packet that is known to cross a link in each direction.
-#[derive(Clone, Copy)]
-struct Largest {
+/// The largest packet that is known to cross a link.
+struct Largest<'s> {
+    groups: &'s [FlowGroup],
     data: u64,
+    /// Data of the group with the smallest packets.
+    least_data: u64,
     acks: u64,
 }
 
-pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
-    let largest = largest(spec);
-    for (index, group) in spec.flows.iter().enumerate() {
-        if let Some(access) = &group.access {
-            link(access, data_packet(&group.transport), &Path::default().key("flows").index(index).key("access"))?;
-        }
+impl<'s> Largest<'s> {
+    fn new(groups: &'s [FlowGroup]) -> Self {
+        let data = groups.iter().map(|group| data_packet(&group.transport));
+        let acks = groups.iter().map(|group| match &group.transport {
+            Transport::Tcp(config) => config.ack_bytes(),
+            Transport::Udp(_) | Transport::Cells(_) | Transport::Frames(_) => 0,
+        });
+        let least_data = data.clone().min().unwrap_or(0);
+        Self { groups, data: data.max().unwrap_or(0), least_data, acks: acks.max().unwrap_or(0) }
     }
-    match &spec.topology {
-        Topology::Star(star) => {
-            let path = path.key("star");
-            link(&star.access, largest.data, &path.key("access"))?;
-            link(&star.bottleneck, largest.data, &path.key("bottleneck"))?;
-            optional(star.reverse.as_ref(), largest.acks, &path.key("reverse"))
-        }
-        Topology::Dumbbell(dumbbell) => {
-            let path = path.key("dumbbell");
-            for (key, hosts) in [("sources", dumbbell.sources), ("sinks", dumbbell.sinks)] {
-                let holds = match hosts {
-                    HostCount::PerFlow => true,
-                    HostCount::Hosts(number) => number <= MOST_HOSTS,
-                };
-                require(holds, || path.key(key), || "too many hosts".into(), "expected at most 1048576")?;
-            }
-            link(&dumbbell.access, largest.data, &path.key("access"))?;
-            optional(dumbbell.sink_access.as_ref(), largest.data, &path.key("sink_access"))?;
-            link(&dumbbell.bottleneck, largest.data, &path.key("bottleneck"))?;
-            optional(dumbbell.reverse.as_ref(), largest.acks, &path.key("reverse"))
-        }
-        Topology::Chain(chain) => {
-            let path = path.key("chain");
-            let message = || format!("a chain of {} hops", chain.hops);
-            require((1..=MOST_HOPS).contains(&chain.hops), || path.key("hops"), message, "expected 1 to 250")?;
-            link(&chain.access, largest.data, &path.key("access"))?;
-            link(&chain.link, largest.data, &path.key("link"))
-        }
-        Topology::Switch(switch) => {
-            let path = path.key("switch");
-            for group in &spec.flows {
-                super::switch::access(group, switch, &path)?;
-            }
-            optional(switch.access.as_ref(), largest.data, &path.key("access"))?;
-            link(&switch.input, largest.data, &path.key("input"))?;
-            link(&switch.output, largest.data, &path.key("output"))?;
-            optional(switch.back.as_ref(), largest.acks, &path.key("back"))
-        }
-        Topology::Graph(graph) => {
-            // Which flows cross which link is not looked at here: only what every flow's packets are too large for.
-            let least = spec.flows.iter().map(|group| data_packet(&group.transport)).min().unwrap_or(0);
-            for (index, graph_link) in graph.links.iter().enumerate() {
-                let path = path.key("graph.links").index(index);
-                link(&graph_link.forward(), least.min(largest.acks), &path)?;
-                optional(graph_link.reverse.as_ref(), least.min(largest.acks), &path.key("reverse"))?;
-            }
-            Ok(())
-        }
-        // Its links are all alike, and checked with it; so are its queues.
-        Topology::Ethernet(ethernet) => {
-            let Some(queue) = &ethernet.queue else { return Ok(()) };
-            let delay = SpanDistribution::Constant(ethernet.link.delay);
-            let link = LinkSpec::of(ethernet.link.rate, delay);
-            self::queue(queue, &link, largest.data.max(largest.acks), &path.key("ethernet.queue"))
+
+    fn of(&self, traffic: Traffic) -> u64 {
+        match traffic {
+            Traffic::Data => self.data,
+            Traffic::DataOf(group) => data_packet(&self.groups[group].transport),
+            Traffic::Acks => self.acks,
+            Traffic::Both => self.data.max(self.acks),
+            Traffic::Some => self.least_data.min(self.acks),
         }
     }
 }
 
-/// The largest packets of all flows: those of the mean size, where sizes are drawn without bound.
-fn largest(spec: &ScenarioSpec) -> Largest {
-    let data = spec.flows.iter().map(|group| data_packet(&group.transport)).max().unwrap_or(0);
-    let acks = spec.flows.iter().map(|group| match &group.transport {
-        Transport::Tcp(config) => config.ack_bytes(),
-        Transport::Udp(_) | Transport::Cells(_) | Transport::Frames(_) => 0,
-    });
-    Largest { data, acks: acks.max().unwrap_or(0) }
-}
-
+/// The largest packet of a flow; that of the mean size, where sizes are drawn without bound.
 fn data_packet(transport: &Transport) -> u64 {
     match transport {
         Transport::Tcp(config) => config.segment.0,
@@ -105,10 +65,6 @@ fn data_packet(transport: &Transport) -> u64 {
         Transport::Cells(cells) => cells.size.0,
         Transport::Frames(frames) => frames.size.0,
     }
-}
-
-fn optional(spec: Option<&LinkSpec>, largest: u64, path: &Path) -> Validity {
-    spec.map_or(Ok(()), |spec| link(spec, largest, path))
 }
 
 fn link(spec: &LinkSpec, largest: u64, path: &Path) -> Validity {

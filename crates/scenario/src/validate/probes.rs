@@ -9,7 +9,8 @@ use forebay_units::Span;
 
 use super::check::{Validity, require};
 use crate::names;
-use crate::schema::{FlowGauges, Probes, ScenarioSpec, SeriesKind};
+use crate::plan::outline::Outline;
+use crate::schema::{FlowGauges, Probes, SeriesKind};
 
 /// 800 MB of samples.
 const MOST_SAMPLES: u64 = 100_000_000;
@@ -23,17 +24,17 @@ const TAKEN_EXTENSIONS: [&str; 8] = ["csv", "html", "json", "md", "parquet", "pn
 /// With more names than this, the nearest is not searched.
 const NAMES_COMPARED: usize = 10_000;
 
-pub(super) fn validate(spec: &ScenarioSpec, root: &Path) -> Validity {
-    if let Some(probes) = &spec.probes {
-        series(probes, spec, &root.key("probes"))?;
+pub(super) fn validate(outline: &Outline<'_>, root: &Path) -> Validity {
+    if let Some(probes) = &outline.spec.probes {
+        series(probes, outline, &root.key("probes"))?;
         for (index, gauges) in probes.flow_gauges.iter().enumerate() {
-            flow_gauges(gauges, spec, &root.key("probes.flow_gauges").index(index))?;
+            flow_gauges(gauges, outline, &root.key("probes.flow_gauges").index(index))?;
         }
     }
-    traces(spec, &root.key("traces"))
+    traces(outline, &root.key("traces"))
 }
 
-fn series(probes: &Probes, spec: &ScenarioSpec, path: &Path) -> Validity {
+fn series(probes: &Probes, outline: &Outline<'_>, path: &Path) -> Validity {
     let interval = || path.key("interval");
     require(probes.interval > Span::ZERO, interval, || "`interval` is zero".into(), "expected more than 0 s")?;
     let mut seen = Vec::new();
@@ -43,20 +44,20 @@ fn series(probes: &Probes, spec: &ScenarioSpec, path: &Path) -> Validity {
         seen.push(*kind);
     }
     // A rough count: a queue has about six quantities with its gauges, a flow three, a link one.
-    let links = names::link_count(spec);
+    let links = outline.link_count();
     let kinds = probes.series.iter().map(|kind| match kind {
         SeriesKind::Queues => 6 * links.min(1_000),
-        SeriesKind::Flows => 3 * names::flow_count(spec),
+        SeriesKind::Flows => 3 * outline.flow_count(),
         SeriesKind::Links => links,
     });
-    let intervals = spec.duration.picoseconds() / probes.interval.picoseconds();
+    let intervals = outline.spec.duration.picoseconds() / probes.interval.picoseconds();
     let samples = intervals.saturating_mul(kinds.sum());
     let message = || format!("about {samples} samples would be recorded");
     require(samples <= MOST_SAMPLES, interval, message, "expected a longer interval: at most 100 million samples")
 }
 
-fn flow_gauges(gauges: &FlowGauges, spec: &ScenarioSpec, path: &Path) -> Validity {
-    if let Some(lan) = spec.topology.lan() {
+fn flow_gauges(gauges: &FlowGauges, outline: &Outline<'_>, path: &Path) -> Validity {
+    if let Some(lan) = &outline.lan {
         let none = || "the outputs of this Ethernet keep no gauges of single flows".to_owned();
         let sender = gauges.queue.split("->").next().and_then(|name| lan.switch(name));
         let has_queue = lan.cables.iter().any(|cable| cable.queue.is_some() && is_of(&gauges.queue, cable.ends));
@@ -64,11 +65,11 @@ fn flow_gauges(gauges: &FlowGauges, spec: &ScenarioSpec, path: &Path) -> Validit
         let label = "expected none: give it a `queue`, without queues for each class, or ask for `series`";
         require(has_gauges, || path.clone(), none, label)?;
     }
-    check_link(&gauges.queue, "queue", spec, &path.key("queue"))?;
+    check_link(&gauges.queue, "queue", outline, &path.key("queue"))?;
     for (index, name) in gauges.flows.iter().enumerate() {
-        let groups = || spec.flows.iter().map(|group| group.name.clone());
-        if !groups().chain(names::flows(spec)).any(|known| known == *name) {
-            let known: Vec<String> = groups().chain(names::flows(spec)).take(NAMES_COMPARED).collect();
+        let groups = || outline.spec.flows.iter().map(|group| group.name.clone());
+        if !groups().chain(outline.flow_names()).any(|known| known == *name) {
+            let known: Vec<String> = groups().chain(outline.flow_names()).take(NAMES_COMPARED).collect();
             let invalid = Invalid::new(
                 path.key("flows").index(index),
                 format!("there is no flow `{name}`"),
@@ -85,25 +86,25 @@ fn is_of(link: &str, [one, other]: [&str; 2]) -> bool {
     link == names::graph_link(one, other) || link == names::graph_link(other, one)
 }
 
-fn check_link(name: &str, what: &str, spec: &ScenarioSpec, path: &Path) -> Validity {
-    if names::links(spec).any(|known| known == name) {
+fn check_link(name: &str, what: &str, outline: &Outline<'_>, path: &Path) -> Validity {
+    if outline.link_names().any(|known| known == name) {
         return Ok(());
     }
-    let known: Vec<String> = names::links(spec).take(NAMES_COMPARED).collect();
+    let known: Vec<String> = outline.link_names().take(NAMES_COMPARED).collect();
     let help = did_you_mean(name, known.iter().map(String::as_str)).unwrap_or_else(|| {
         let first: Vec<&str> = known.iter().take(6).map(String::as_str).collect();
-        let more = if names::link_count(spec) > 6 { ", …" } else { "" };
+        let more = if outline.link_count() > 6 { ", …" } else { "" };
         format!("links here: {}{more}", first.join(", "))
     });
     Err(Invalid::new(path.clone(), format!("there is no {what} `{name}`"), "expected the name of a link")
         .with_help(help))
 }
 
-fn traces(spec: &ScenarioSpec, path: &Path) -> Validity {
+fn traces(outline: &Outline<'_>, path: &Path) -> Validity {
     let (mut links, mut files) = (BTreeSet::new(), BTreeSet::new());
-    for (index, trace) in spec.traces.iter().enumerate() {
+    for (index, trace) in outline.spec.traces.iter().enumerate() {
         let at = path.index(index);
-        check_link(&trace.link, "link", spec, &at.key("link"))?;
+        check_link(&trace.link, "link", outline, &at.key("link"))?;
         let again = || format!("two traces of `{}`", trace.link);
         require(links.insert(&trace.link), || at.key("link"), again, "one is enough")?;
         let name = trace.file_name();

@@ -5,10 +5,11 @@ use forebay_switching::{LoadError, LoadPattern, MAX_PORTS, SchedulerConfig, Spee
 use forebay_units::{Bytes, QueueSize};
 
 use super::check::{Validity, require};
+use crate::plan::outline::Outline;
 use crate::schema::{Cells, Cioq, Fabric, FlowGroup, InputQueued, ScenarioSpec, SwitchTopology, Transport};
 
-/// Checks the topology around one switch, but for its links. It comes before everything that asks for names of flows.
-pub(super) fn validate(switch: &SwitchTopology, spec: &ScenarioSpec, path: &Path) -> Validity {
+/// Checks the topology around one switch, but for its links.
+pub(crate) fn validate(switch: &SwitchTopology, spec: &ScenarioSpec, path: &Path) -> Validity {
     let ports = switch.ports as usize;
     require(
         (2..=MAX_PORTS).contains(&ports),
@@ -22,7 +23,8 @@ pub(super) fn validate(switch: &SwitchTopology, spec: &ScenarioSpec, path: &Path
         Fabric::Cioq(cioq) => self::cioq(cioq, ports, spec, &at.key("cioq"))?,
         Fabric::InputQueued(fifos) => input_queued(fifos, ports, spec, &at.key("input_queued"))?,
     }
-    load(switch, spec, &path.key("load"))
+    load(switch, spec, &path.key("load"))?;
+    spec.flows.iter().try_for_each(|group| access(group, switch, path))
 }
 
 /// The sum of the loads of all groups of cells, by which the load matrix is multiplied. Without cells the matrix is
@@ -121,10 +123,10 @@ fn cell(cell: Option<Bytes>, spec: &ScenarioSpec, path: &Path) -> Validity {
 }
 
 /// Checks cells, which go with no topology but a switch.
-pub(super) fn cells(group: &FlowGroup, cells: &Cells, spec: &ScenarioSpec, at: &Path) -> Validity {
+pub(super) fn cells(group: &FlowGroup, cells: &Cells, outline: &Outline<'_>, at: &Path) -> Validity {
     let path = at.key("transport.cells");
     let before_a_switch = || "cells need a switch".to_owned();
-    require(spec.topology.switch().is_some(), || path.clone(), before_a_switch, "expected `topology.switch`")?;
+    require(outline.cells.is_some(), || path.clone(), before_a_switch, "expected `topology.switch`")?;
     for (key, given) in [
         ("count", group.count.is_some()),
         ("access", group.access.is_some()),
@@ -147,7 +149,7 @@ pub(super) fn cells(group: &FlowGroup, cells: &Cells, spec: &ScenarioSpec, at: &
 }
 
 /// Every flow but cells needs an access link.
-pub(super) fn access(group: &FlowGroup, switch: &SwitchTopology, path: &Path) -> Validity {
+fn access(group: &FlowGroup, switch: &SwitchTopology, path: &Path) -> Validity {
     let needs = !matches!(group.transport, Transport::Cells(_)) && group.access.is_none();
     let message = || format!("`{}` has no access link", group.name);
     require(!needs || switch.access.is_some(), || path.clone(), message, "expected the key `access`")
