@@ -34,6 +34,7 @@ __all__ = [
     "json_rows",
     "json_schema",
     "logarithm",
+    "plan",
     "power",
     "queue_cost",
     "remedy_for_name",
@@ -114,6 +115,50 @@ class _Facts(TypedDict):
     python_classes: list[str]
 
 @type_check_only
+class _Nodes(TypedDict):
+    name: list[str]
+    kind: list[str]  # "host", "adapter", "router", "crossbar" or "ethernet_switch"
+
+@type_check_only
+class _Links(TypedDict):
+    name: list[str]
+    source: list[str]
+    destination: list[str]
+    rate_bps: list[int]
+    delay_s: list[float]  # the mean of a distribution
+    queue: list[int | None]  # the index of its place in `queues`
+
+@type_check_only
+class _QueuePlace(TypedDict):
+    name: str
+    path: str | None  # None at the inputs of a switch
+    named_path: str | None  # with names in place of numbers in lists
+    role: str  # "bottleneck", "input", "inner", "uplink", "downlink" or "return"
+    is_back: bool
+    discipline: str | None  # None where the scenario describes no queue
+    limit_path: str | None  # None where the discipline has no limit of its own
+    limit: str | None
+    queues: list[str]
+    links: list[str]
+    queues_per_link: int
+
+@type_check_only
+class _GroupEnds(TypedDict):
+    name: str
+    sources: list[str]
+    destinations: list[str]
+    rtt_s: float | None
+
+@type_check_only
+class _Plan(TypedDict):
+    topology: str
+    nodes: _Nodes
+    links: _Links
+    queues: list[_QueuePlace]
+    groups: list[_GroupEnds]
+    memory_paths: list[str]
+
+@type_check_only
 class _Parameter(TypedDict):
     name: str
     takes: str
@@ -192,6 +237,7 @@ class RawResult:
 def check(text: str, file_name: str, overrides: _Overrides = ...) -> _Facts: ...
 def expanded_toml(text: str, file_name: str, overrides: _Overrides = ...) -> str: ...
 def flow_and_link_names(text: str, file_name: str, overrides: _Overrides = ...) -> tuple[list[str], list[str]]: ...
+def plan(text: str, file_name: str, overrides: _Overrides = ...) -> _Plan: ...
 def run(
     text: str,
     file_name: str,

@@ -10,8 +10,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import matplotlib as mpl
 import polars as pl
@@ -288,9 +286,10 @@ def test_a_graph_has_to_be_told_which_queue() -> None:
     assert (rules.packet_bytes, rules.window_packets) == (1500.0, 4096.0)
 
 
-def switch(fabric: object, **output: object) -> Any:
-    """The description of a scenario with a switch."""
+def switch(fabric: object, **output: object) -> fb.Scenario:
+    """A scenario with a switch."""
     document = {
+        "duration": "1 s",
         "flows": [{"name": "tcp", "count": 16, "transport": {"tcp": {"segment": "1000 B", "max_window_segments": 64}}}],
         "topology": {
             "switch": {
@@ -302,9 +301,7 @@ def switch(fabric: object, **output: object) -> Any:
             }
         },
     }
-    links = [f"{side}-{port}" for port in range(1, 5) for side in ("in", "out")]
-    scenario: Any = SimpleNamespace(to_toml=lambda **_: tomli_w.dumps(document), links=links)
-    return scenario
+    return fb.Scenario.from_toml(tomli_w.dumps(document))
 
 
 def test_places_of_a_switch() -> None:

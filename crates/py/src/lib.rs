@@ -9,6 +9,7 @@ mod fit;
 mod guests;
 mod hashing;
 mod json;
+mod plan;
 mod portable;
 mod progress;
 mod replay;
@@ -38,6 +39,8 @@ mod _core {
     use crate::hashing::{flow_table_entries, sfb_bins};
     #[pymodule_export]
     use crate::json::json_rows;
+    #[pymodule_export]
+    use crate::plan::plan;
     #[pymodule_export]
     use crate::portable::{draw_address, exponential, logarithm, power};
     #[pymodule_export]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import shlex
 import tomllib
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forebay import _core
 from forebay.display.names import nearest_first
 from forebay.errors import InputError
 from forebay.scenario import Scenario
 
+if TYPE_CHECKING:
+    from forebay._core import _QueuePlace
+
+_ROLES = ("bottleneck", "return", "input", "inner", "uplink", "downlink")
+"""The roles of queues in the order in which they are offered."""
 _PACKETS = ("packet", "pkt")
 _MOST_CHOICES = 12
 
@@ -49,21 +52,42 @@ class Place:
 
 def find_place(scenario: Scenario, queue: str | None, key: str | None) -> Place:
     """Return the queue named `queue` or with its limit at `key`; by default the bottleneck's. Raises InputError."""
-    ((kind, table),) = tomllib.loads(scenario.to_toml())["topology"].items()
-    if kind not in _PLACES:
+    plan = _core.plan(scenario.text, scenario.file_name, scenario.overrides)
+    queues = _offered(plan["queues"])
+    places = [_place(it) for it in queues]
+    settable = [place for place in places if place.settable]
+    if plan["memory_paths"] and not settable:
         message = "the queues of an Ethernet have no limit to size: its switches share their memory"
-        message += "\nhint: vary topology.ethernet.switch.memory with `forebay sweep`"
+        message += f"\nhint: vary {plan['memory_paths'][0]} with `forebay sweep`"
         raise InputError(message)
-    places = list(_PLACES[kind](table, scenario.links))
     if key is not None:
         if queue is not None:
             message = "--queue and --key both choose the queue to size\nhint: give one of them"
             raise InputError(message)
         return _at_key(places, key, scenario)
-    settable = [place for place in places if place.settable]
     if queue is not None:
         return _named(settable, queue)
-    return _default(kind, table, settable)
+    return _default(queues)
+
+
+def _offered(queues: list[_QueuePlace]) -> list[_QueuePlace]:
+    """Return the places whose queue is described, or that is the only bottleneck; bottlenecks come first."""
+    alone = len([it for it in queues if it["role"] == "bottleneck"]) == 1
+    undescribed = ("bottleneck", "input") if alone else ("input",)
+    found = [it for it in queues if it["discipline"] or it["role"] in undescribed]
+    return sorted(found, key=lambda it: _ROLES.index(it["role"]))
+
+
+def _place(queue: _QueuePlace) -> Place:
+    return Place(
+        queue["name"],
+        queue["limit_path"] or f"{queue['path']}.{queue['discipline']}.limit",
+        tuple(queue["queues"]),
+        tuple(queue["links"]),
+        queue["limit"],
+        settable=queue["limit_path"] is not None,
+        of_link=queue["queues_per_link"],
+    )
 
 
 def _named(places: list[Place], name: str) -> Place:
@@ -103,25 +127,24 @@ def _value_at(document: Any, key: str) -> object:
     return document
 
 
-def _default(kind: str, table: dict[str, Any], places: list[Place]) -> Place:
+def _default(queues: list[_QueuePlace]) -> Place:
     """Return the bottleneck's queue of the topologies that have one; elsewhere the only one with a limit."""
-    by_name = {place.name: place for place in places}
-    if kind in ("star", "dumbbell", "chain"):
-        name = "link" if kind == "chain" else "bottleneck"
-        if name in by_name:
-            return by_name[name]
-        discipline, _ = _tagged(table[name]["queue"])
-        message = f"{discipline}, the queue of topology.{kind}.{name}, has no limit of its own"
-        message += f"\nhint: name one within it: --key topology.{kind}.{name}.queue.{discipline}.….limit"
+    central = [it for it in queues if it["role"] in ("bottleneck", "input")]
+    if len(central) == 1:
+        (queue,) = central
+        place = _place(queue)
+        if place.settable:
+            return place
+        path = str(queue["path"])
+        message = f"{queue['discipline']}, the queue of {path.removesuffix('.queue')}, has no limit of its own"
+        message += f"\nhint: name one within it: --key {path}.{queue['discipline']}.….limit"
         raise InputError(message)
-    inner = [place for place in places if place.name not in ("access", "input")]
-    limited = [place for place in inner if place.limit is not None]
-    if kind == "switch" and not limited and table.get("fabric", "output_queued") == "output_queued":
-        limited = inner
+    limited = [_place(it) for it in central if it["limit"] is not None]
     if len(limited) == 1:
         return limited[0]
     count = f"{len(limited)} queues have" if limited else "no queue has"
     message = f"{count} a limit: it is not clear which one to size"
+    places = [_place(it) for it in queues if it["limit_path"] is not None]
     message += f"\nhint: {_choices('--queue', [it.name for it in limited or places])}"
     raise InputError(message)
 
@@ -133,111 +156,3 @@ def _choices(option: str, names: list[str], wanted: str = "") -> str:
     shown = options[: _MOST_CHOICES if len(options) > _MOST_CHOICES + 1 else None]
     more = f" or one of {len(options) - len(shown)} more" if len(options) > len(shown) else ""
     return "say which: " + " or ".join(shown) + more
-
-
-@cache
-def _default_limits() -> dict[str, str]:
-    """Return the disciplines that have a limit, with its default."""
-    return {
-        choice["name"]: str(it["default"]).strip('"')
-        for choice in _core.choices()
-        if choice["kind"] == "discipline"
-        for it in choice["parameters"]
-        if it["name"] == "limit"
-    }
-
-
-def _of_link(
-    spec: dict[str, Any], path: str, name: str, queues: tuple[str, ...], links: tuple[str, ...] | None = None
-) -> Iterator[Place]:
-    """Yield the queue of a link's description."""
-    # A link without a queue has a drop-tail one without limit.
-    discipline, parameters = _tagged(spec["queue"]) if "queue" in spec else ("drop_tail", {})
-    default = _default_limits().get(discipline)
-    limit = None if default is None or "queue" not in spec else str(parameters.get("limit", default))
-    key = f"{path}.queue.{discipline}.limit"
-    yield Place(name, key, queues, links or queues, limit, settable=default is not None)
-
-
-def _star(table: dict[str, Any], links: list[str], kind: str = "star") -> Iterator[Place]:
-    yield from _of_link(table["bottleneck"], f"topology.{kind}.bottleneck", "bottleneck", ("bottleneck",))
-    if "queue" in table.get("reverse", {}):
-        yield from _of_link(table["reverse"], f"topology.{kind}.reverse", "reverse", ("reverse",))
-    yield from _access(table, links, kind)
-
-
-def _dumbbell(table: dict[str, Any], links: list[str]) -> Iterator[Place]:
-    yield from _star(table, links, "dumbbell")
-    if "queue" in table.get("sink_access", {}):
-        sinks = _beginning("sink-", links)
-        yield from _of_link(table["sink_access"], "topology.dumbbell.sink_access", "sink_access", sinks)
-
-
-def _chain(table: dict[str, Any], links: list[str]) -> Iterator[Place]:
-    yield from _of_link(table["link"], "topology.chain.link", "link", _beginning("hop-", links))
-    yield from _access(table, links, "chain")
-
-
-def _access(table: dict[str, Any], links: list[str], kind: str) -> Iterator[Place]:
-    if "queue" in (table.get("access") or {}):
-        yield from _of_link(table["access"], f"topology.{kind}.access", "access", _beginning("access-", links))
-
-
-def _switch(table: dict[str, Any], links: list[str]) -> Iterator[Place]:
-    outputs = _beginning("out-", links)
-    yield from _of_link(table["output"], "topology.switch.output", "output", outputs)
-    yield from _fabric(
-        table.get("fabric", "output_queued"), "topology.switch.fabric", "switch", table["ports"], outputs
-    )
-    if "queue" in table["input"]:
-        yield from _of_link(table["input"], "topology.switch.input", "input", _beginning("in-", links))
-    yield from _access(table, links, "switch")
-
-
-def _tagged(spec: str | dict[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    """Return the name of what was chosen, and its parameters: `"red"`, or `{ red = { … } }`."""
-    return (spec, {}) if isinstance(spec, str) else next(iter(spec.items()))
-
-
-def _fabric(
-    spec: str | dict[str, dict[str, Any]], path: str, switch: str, ports: int, outputs: tuple[str, ...]
-) -> Iterator[Place]:
-    """Yield the queues at the inputs of a switch."""
-    inputs = tuple(f"{switch}/input-{number}" for number in range(1, ports + 1))
-    kind, parameters = _tagged(spec)
-    name = switch if switch != "switch" else ""
-    if kind == "cioq":
-        limit = parameters.get("voq_limit")
-        yield Place(f"{name}/voq".lstrip("/"), f"{path}.cioq.voq_limit", inputs, outputs, limit, of_link=ports)
-    elif kind == "input_queued":
-        limit = parameters.get("limit")
-        yield Place(f"{name}/fifo".lstrip("/"), f"{path}.input_queued.limit", inputs, outputs, limit)
-
-
-def _graph(table: dict[str, Any], _links: list[str]) -> Iterator[Place]:
-    for index, link in enumerate(table["links"]):
-        path, ends = f"topology.graph.links.{index}", (link["from"], link["to"])
-        if "queue" in link:
-            yield from _of_link(link, path, "->".join(ends), ("->".join(ends),))
-        if "queue" in link.get("reverse", {}):
-            back = "->".join(reversed(ends))
-            yield from _of_link(link["reverse"], f"{path}.reverse", back, (back,))
-    for node in table["nodes"]:
-        name = node["name"]
-        ways = [(it["from"], it["to"]) for it in table["links"] if name in (it["from"], it["to"])]
-        outputs = tuple(f"{name}->{there if here == name else here}" for here, there in ways)
-        path = f"topology.graph.nodes.{name}.kind"
-        yield from _fabric(node.get("kind", "host"), path, name, len(ways), outputs)
-
-
-def _beginning(start: str, links: list[str]) -> tuple[str, ...]:
-    return tuple(name for name in links if name.startswith(start) and not name.endswith("/back"))
-
-
-_PLACES: dict[str, Callable[[dict[str, Any], list[str]], Iterator[Place]]] = {
-    "star": _star,
-    "dumbbell": _dumbbell,
-    "chain": _chain,
-    "switch": _switch,
-    "graph": _graph,
-}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from forebay import _core
-from forebay.display.texts import mean_bytes, mean_seconds
+from forebay.display.texts import mean_bytes
 
 if TYPE_CHECKING:
     from forebay.scenario import Scenario
@@ -61,7 +60,8 @@ def rules_of(scenario: Scenario, place: Place, flows_by_group: Mapping[str, floa
     waits for one link, each has its part of what the rules give for the link.
     """
     document = tomllib.loads(scenario.to_toml(expanded=True))
-    ((kind, topology),) = document["topology"].items()
+    plan = _core.plan(scenario.text, scenario.file_name, scenario.overrides)
+    rtts = {group["name"]: group["rtt_s"] for group in plan["groups"]}
     flows: list[tuple[float, float, float, float]] = []
     for group in document["flows"]:
         count = flows_by_group.get(group["name"], 0.0)
@@ -70,7 +70,7 @@ def rules_of(scenario: Scenario, place: Place, flows_by_group: Mapping[str, floa
             defaults = _tcp_defaults()
             segment = mean_bytes(tcp.get("segment", defaults["segment"]))
             window = float(tcp.get("max_window_segments", defaults["max_window_segments"]))
-            flows.append((count, _rtt_s(kind, topology, group), segment, window))
+            flows.append((count, rtts[group["name"]] or 0.0, segment, window))
     total = sum(count for count, *_ in flows)
     if not total:
         return None
@@ -108,64 +108,3 @@ def packet_bytes(scenario: Scenario) -> float:
 def _tcp_defaults() -> dict[str, str]:
     tcp = next(it for it in _core.choices() if (it["kind"], it["name"]) == ("transport", "tcp"))
     return {it["name"]: str(it["default"]).strip('"') for it in tcp["parameters"]}
-
-
-def _rtt_s(kind: str, topology: dict[str, Any], group: dict[str, Any]) -> float:
-    """Return the mean two-way propagation of the flows of a group."""
-    if kind == "graph":
-        return _graph_rtt_s(topology, group)
-    own = group.get("access") or topology.get("access") or {}
-    access = mean_seconds(own.get("delay", "0 s"))
-    if kind == "chain":
-        return 2.0 * (access + _hops(topology, group) * mean_seconds(topology["link"]["delay"]))
-    if kind == "switch":
-        there = access + sum(mean_seconds(topology[name]["delay"]) for name in ("input", "output"))
-        back = topology.get("back")
-        return there + (there if back is None else mean_seconds(back["delay"]))
-    there = mean_seconds(topology["bottleneck"]["delay"])
-    back = mean_seconds(topology["reverse"]["delay"]) if "reverse" in topology else there
-    sink = 0.0
-    if kind == "dumbbell":
-        sink = mean_seconds((topology.get("sink_access") or topology["access"])["delay"])
-    return there + back + 2.0 * (access + sink)
-
-
-def _hops(topology: dict[str, Any], group: dict[str, Any]) -> float:
-    """Return how many links of a chain the flows of a group take, on average."""
-    hops, enters = int(topology["hops"]), group.get("enters", 1)
-    if enters != "each":
-        return float(hops - int(enters) + 1)
-    count = int(group.get("count", 1))
-    return sum(hops - index for index in range(count)) / count
-
-
-def _graph_rtt_s(topology: dict[str, Any], group: dict[str, Any]) -> float:
-    """As for the others; routes are the shortest by metric. Between several hosts, over all pairs that occur."""
-    ways: dict[str, list[tuple[str, int, float]]] = {}
-    for link in topology["links"]:
-        back = link.get("reverse", link)
-        metric = int(link.get("metric", 1))
-        ways.setdefault(link["from"], []).append((link["to"], metric, mean_seconds(link["delay"])))
-        ways.setdefault(link["to"], []).append((link["from"], metric, mean_seconds(back["delay"])))
-    hosts = {node["name"] for node in topology["nodes"] if node.get("kind", "host") == "host"}
-    starts, ends = ([it] if isinstance(it, str) else it for it in (group["from"], group["to"]))
-    # Flow i goes from the i-th host of one list to the i-th of the other, each taken in turn.
-    pairs = [(starts[i % len(starts)], ends[i % len(ends)]) for i in range(int(group.get("count", 1)))]
-    found = {(start, end): _delay_s(ways, hosts, start, end) for pair in pairs for start, end in (pair, pair[::-1])}
-    return sum(found[start, end] + found[end, start] for start, end in pairs) / len(pairs)
-
-
-def _delay_s(ways: Mapping[str, Sequence[tuple[str, int, float]]], hosts: set[str], start: str, end: str) -> float:
-    """Return the propagation along the shortest path, by Dijkstra's algorithm; hosts pass nothing on."""
-    ahead = [(0, 0.0, start)]
-    done: set[str] = set()
-    while ahead:
-        length, delay_s, node = heapq.heappop(ahead)
-        if node == end:
-            return delay_s
-        if node in done or (node in hosts and node != start):
-            continue
-        done.add(node)
-        for there, metric, link_s in ways.get(node, ()):
-            heapq.heappush(ahead, (length + metric, delay_s + link_s, there))
-    return 0.0

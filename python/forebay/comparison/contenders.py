@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forebay import _core
 from forebay.display.names import listed, remedy_for
@@ -15,6 +15,9 @@ from forebay.errors import InputError, ScenarioError
 from forebay.scenario import Scenario, override_texts
 
 from .fit import Fitted, fitted_to
+
+if TYPE_CHECKING:
+    from forebay._core import _Plan, _QueuePlace
 
 Settings = Mapping[str, Mapping[str, object]]
 """Parameters by the name of a discipline: `{"red": {"min_threshold": "64 packets"}}`; under "all" for each that has
@@ -165,77 +168,50 @@ def read_settings(path: Path) -> dict[str, dict[str, object]]:
 
 def find_place(scenario: Scenario, at: str | None) -> Place:
     """Return the place of the compared queue: the bottleneck unless `at` is given. Raises InputError."""
-    topology = tomllib.loads(scenario.to_toml())["topology"]
-    kind, table = next(iter(topology.items()))
-    path = at or _default_path(kind, table)
-    keys = path.split(".")
-    if keys[-1] != "queue":
-        message = f"--at {path}: this is not a queue\nhint: name its key, such as {_default_path(kind, table)}"
+    queues = [it for it in _plan(scenario)["queues"] if it["path"] is not None]
+    path = at or _default_path(queues)
+    if path.split(".")[-1] != "queue":
+        message = f"--at {path}: this is not a queue\nhint: name its key, such as {_default_path(queues)}"
         raise InputError(message)
-    return Place(path, _links_at(keys, kind, table, scenario.links) or _no_queue(path, kind, table))
+    for queue in queues:
+        if path in (queue["path"], queue["named_path"]):
+            return Place(path, tuple(queue["links"]))
+    bottlenecks = [it for it in queues if it["role"] == "bottleneck"]
+    paths = [_named(it) for it in bottlenecks] if len(bottlenecks) == 1 else _described(queues)
+    message = f"--at {path}: the scenario has no such queue\nhint: {_choices(queues, paths, path)}"
+    raise InputError(message)
 
 
-def _default_path(kind: str, table: dict[str, Any]) -> str:
-    if kind in ("star", "dumbbell"):
-        return f"topology.{kind}.bottleneck.queue"
-    if kind == "chain":
-        return "topology.chain.link.queue"
-    if kind == "switch":
-        return "topology.switch.output.queue"
-    if kind == "ethernet":
-        return "topology.ethernet.queue"
-    described = _described(table)
+def _plan(scenario: Scenario) -> _Plan:
+    return _core.plan(scenario.text, scenario.file_name, scenario.overrides)
+
+
+def _named(queue: _QueuePlace) -> str:
+    return str(queue["named_path"])
+
+
+def _default_path(queues: list[_QueuePlace]) -> str:
+    bottlenecks = [it for it in queues if it["role"] == "bottleneck"]
+    described = _described(queues)
+    if len(bottlenecks) == 1:
+        return _named(bottlenecks[0])
     if len(described) == 1:
         return described[0]
     message = f"a graph has no single bottleneck: {len(described)} of its links have a queue"
-    raise InputError(f"{message}\nhint: {_choices(described, '')}")
+    raise InputError(f"{message}\nhint: {_choices(queues, described, '')}")
 
 
-def _choices(paths: list[str], wanted: str) -> str:
+def _choices(queues: list[_QueuePlace], paths: list[str], wanted: str) -> str:
     """Return a hint with the paths, those like the wanted one first. A shell needs quotes around `>`."""
     if not paths:
-        return "--at topology.graph.links.0.queue is the queue of the first link"
+        return f"--at {queues[0]['path']} is the queue of the first link"
     quoted = [f"'{path}'" if ">" in path else path for path in paths]
     return f"try --at {quoted[0]}" if len(quoted) == 1 else f"--at takes one of {listed(quoted, wanted)}"
 
 
-def _described(graph: dict[str, Any]) -> list[str]:
-    """Return the paths of the queues that a graph describes."""
-    return [f"topology.graph.links.{it['from']}->{it['to']}.queue" for it in graph["links"] if "queue" in it]
-
-
-def _links_at(keys: list[str], kind: str, table: dict[str, Any], links: Sequence[str]) -> tuple[str, ...]:
-    match keys:
-        case ["topology", _, "bottleneck" | "reverse" as name, "queue"]:
-            return (name,) if name in links else ()
-        case ["topology", "chain", "link", "queue"]:
-            return tuple(name for name in links if name.startswith("hop-") and not name.endswith("/back"))
-        case ["topology", "switch", "input" | "output" as end, "queue"] if kind == "switch":
-            return tuple(f"{'in' if end == 'input' else 'out'}-{port}" for port in range(1, table["ports"] + 1))
-        case ["topology", "ethernet", "queue"] if kind == "ethernet":
-            switches = tuple(f"{switch['name']}->" for switch in table["switches"])
-            return tuple(name for name in links if name.startswith(switches))
-        case ["topology", "graph", "links", which, *back, "queue"] if kind == "graph" and back in ([], ["back"]):
-            ethernet = [node["name"] for node in table["nodes"] if _is_ethernet_switch(node)]
-            for index, link in enumerate(table["links"]):
-                ends = (link["from"], link["to"])
-                if which in (str(index), "->".join(ends)):
-                    # In an Ethernet each switch at an end has the queue.
-                    both = ["->".join(way) for way in (ends, ends[::-1]) if way[0] in ethernet]
-                    return tuple(both) if ethernet else ("->".join(reversed(ends) if back else ends),)
-    return ()
-
-
-def _is_ethernet_switch(node: dict[str, Any]) -> bool:
-    kind = node.get("kind", "host")
-    return kind == "ethernet_switch" or (isinstance(kind, dict) and "ethernet_switch" in kind)
-
-
-def _no_queue(path: str, kind: str, table: dict[str, Any]) -> tuple[str, ...]:
-    known = {"chain": "link.queue", "switch": "output.queue", "ethernet": "queue"}
-    paths = _described(table) if kind == "graph" else [f"topology.{kind}.{known.get(kind, 'bottleneck.queue')}"]
-    message = f"--at {path}: the scenario has no such queue\nhint: {_choices(paths, path)}"
-    raise InputError(message)
+def _described(queues: list[_QueuePlace]) -> list[str]:
+    """Return the paths of the queues that a graph describes, each in the direction of its link."""
+    return [_named(it) for it in queues if it["discipline"] and it["role"] == "bottleneck" and not it["is_back"]]
 
 
 def with_queue(scenario: Scenario, place: Place, contender: Contender, settings: Settings) -> Scenario:
@@ -324,15 +300,8 @@ def queue_text(scenario: Scenario, place: Place) -> str:
 
 def queue_before(scenario: Scenario, link: str) -> str:
     """Return the queue in front of that link as TOML on one line; empty where the scenario describes none."""
-    kind, _ = next(iter(tomllib.loads(scenario.to_toml())["topology"].items()))
-    start, arrow, end = link.partition("->")
-    paths = {
-        "bottleneck": f"topology.{kind}.bottleneck.queue",
-        "reverse": f"topology.{kind}.reverse.queue",
-        link if arrow else "": f"topology.graph.links.{start}->{end}.queue",
-        link if link.startswith("hop-") else "": "topology.chain.link.queue",
-        link if link.startswith("out-") else "": "topology.switch.output.queue",
-        link if link.startswith("in-") else "": "topology.switch.input.queue",
-    }
-    path = "topology.ethernet.queue" if kind == "ethernet" else paths.get(link)
+    plan = _plan(scenario)
+    places = dict(zip(plan["links"]["name"], plan["links"]["queue"], strict=True))
+    number = places.get(link)
+    path = None if number is None else plan["queues"][number]["path"]
     return queue_text(scenario, Place(path, (link,))) if path and _present(scenario, path) else ""
