@@ -161,6 +161,8 @@ impl Graph {
             rate: link.rate,
             delay: link.delay.mean(),
             queue: link.queue.as_deref(),
+            service: &link.service,
+            impairments: link.impairments,
         });
         (!switches.is_empty()).then(|| {
             let (stations, scheme) = ((switches, nodes), self.congestion_management.as_ref());

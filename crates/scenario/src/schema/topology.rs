@@ -190,8 +190,6 @@ fn bare_kinds(schema: &mut Schema) {
     tagged::allow_bare(schema, &["cioq", "input_queued", "ethernet_switch"]);
 }
 
-}
-
 impl NodeKind {
     /// Whether it passes packets on.
     #[must_use]
