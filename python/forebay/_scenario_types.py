@@ -1130,6 +1130,56 @@ A class written in Python, alone or with its parameters.
 """
 
 
+class ServicePeriod(BaseModel):
+    """
+    A period in which a link has another rate.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    rate: Rate
+    """
+    The rate. It may be "0 bps": a packet whose transmission has begun is sent when the rate is back.
+    """
+    from_: Annotated[Span, Field(alias="from")] = "0 ps"
+    """
+    Start.
+    """
+    to: Span | None = None
+    """
+    End. Default: the end of the run.
+    """
+
+
+class Impairments(BaseModel):
+    """
+    What happens to packets after their transmission, in both directions and to packets of all kinds; PAUSE frames are spared. Each packet is drawn for independently of others.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    loss: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    """
+    Probability that a packet is lost. Below 1.
+    """
+    duplication: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    """
+    Probability that a packet comes twice. Below 1. Each copy is lost or delayed by itself.
+    """
+    jitter: Annotated[SpanDistribution, Field(validate_default=True)] = "0 ps"
+    """
+    Additional delay, drawn for each packet. Default: none.
+    """
+    reordering: bool = False
+    """
+    Whether packets with a short delay overtake others, as behind netem. Otherwise a packet comes no earlier than those before it.
+    """
+
+
 HostCount1 = TypeAliasType("HostCount1", Annotated[int, Field(ge=1)])
 """
 A number of hosts, or "per-flow": each flow has one of its own.
@@ -1616,6 +1666,10 @@ class EthernetLink(BaseModel):
     delay: Span
     """
     Propagation delay.
+    """
+    impairments: Impairments | None = None
+    """
+    What happens to frames on the way: loss.
     """
 
 
@@ -4435,9 +4489,13 @@ class LinkSpec(BaseModel):
     """
     The queue of the sending port. Default: drop-tail without limit.
     """
-    loss: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    service: list[ServicePeriod] | None = None
     """
-    Probability that a data packet is lost at the entry of the link, independently of others. Below 1.
+    Periods in which the link has another rate.
+    """
+    impairments: Impairments | None = None
+    """
+    What happens to packets on the way: loss, duplication, jitter.
     """
 
 
@@ -4749,9 +4807,13 @@ class GraphLink(BaseModel):
     """
     The queue of the sending port. Default: drop-tail without limit; at an Ethernet switch its `arbiter`. An adapter has none.
     """
-    loss: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    service: list[ServicePeriod] | None = None
     """
-    Probability that a data packet is lost at the entry of the link, independently of others. Below 1.
+    Periods in which the link has another rate. Between Ethernet switches their ports pace frames at this rate; an adapter has none.
+    """
+    impairments: Impairments | None = None
+    """
+    What happens to packets on the way: loss, duplication, jitter. Of an Ethernet: loss.
     """
     metric: Annotated[int, Field(ge=1)] = 1
     """
@@ -4759,7 +4821,7 @@ class GraphLink(BaseModel):
     """
     reverse: LinkSpec | None = None
     """
-    The direction from `to` to `from`. Default: the same rate, delay, queue and loss.
+    The direction from `to` to `from`. Default: the same rate, delay, queue, service and impairments.
     """
 
 
