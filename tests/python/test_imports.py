@@ -1,7 +1,7 @@
 """The imports of the package: at the top of each file, without cycles, and none that a start does not need.
 
-A package loads most of its modules at their first use (`forebay/lazy.py`). Such a use counts as an import here: if
-`comparison/result.py` calls `reporting.page.html_of`, it imports `forebay.reporting.page`.
+A package loads most of its modules at their first use (`python/forebay/lazy.py`). Such a use counts as an import
+here: if `python/forebay/comparison/result.py` calls `reporting.page.html_of`, it imports `forebay.reporting.page`.
 """
 
 from __future__ import annotations

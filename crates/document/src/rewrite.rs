@@ -17,8 +17,8 @@ impl Node {
         entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
-    /// The path, as an override has it, to the value of this tree from which `rewritten` has the one at `path`. Elements
-    /// of lists have numbers, or their names if `by_name`.
+    /// The path, as an override has it, to the value of this tree from which `rewritten` has the one at `path`.
+    /// Elements of lists have numbers, or their names if `by_name`.
     #[must_use]
     pub fn path_before(&self, rewritten: &Self, path: &Path, by_name: bool) -> String {
         let (mut old, mut new) = (Some(self), Some(rewritten));
@@ -32,7 +32,7 @@ impl Node {
                 PathStep::Index(index) => {
                     let (before, after) = (old.map_or(&[][..], Self::elements), new.map_or(&[][..], Self::elements));
                     new = after.get(*index);
-                    // What a rewrite makes of an element has its place, and lists only grow.
+                    // A rewritten element has the place of its origin, and lists only grow.
                     let is_origin = |number: &usize| new.is_some_and(|new| new.place == before[*number].place);
                     let candidates = 0..before.len().min(*index + 1);
                     let number = candidates.rev().find(is_origin).unwrap_or(*index);

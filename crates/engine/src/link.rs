@@ -13,8 +13,8 @@ use crate::driver::node::Channels;
 use crate::driver::routes::Way;
 use crate::link::impaired::Impaired;
 use crate::link::service::ServiceRate;
+use crate::observe::handed_in::LinkReport;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
-use crate::observe::loss_book::LossBook;
 use crate::observe::trace::Tracer;
 use crate::packet::Packet;
 use crate::packet::side_tables::SideTables;
@@ -31,9 +31,9 @@ pub(crate) struct Link {
     propagation: Span,
     /// The last length sent and its transmission time: most packets of a direction are equally long.
     memo_span: Span,
-    /// From the lowest bit: that length (16 bits, inverted if the rate changes, so that no packet has it), whether the
-    /// rate changes, whether the link is impaired, whether it traces or samples (1 each), and packets of that length
-    /// within the measured interval that are not in the record yet (45).
+    /// From the lowest bit: that length (16 bits), a bit each for [`VARIES`], [`IMPAIRED`] and [`OBSERVED`], and
+    /// packets of that length within the measured interval that are not in the record yet (45). If the rate varies the
+    /// length is inverted, so that no packet has it.
     state: u64,
     /// Its number among the inputs of the node at the far end.
     input: u32,
@@ -45,8 +45,10 @@ pub(crate) struct Link {
 const _: () = assert!(size_of::<Link>() == 48);
 
 const LENGTH: u64 = (1 << 16) - 1;
+/// The rate changes.
 const VARIES: u64 = 1 << 16;
 const IMPAIRED: u64 = 1 << 17;
+/// The link traces or samples.
 const OBSERVED: u64 = 1 << 18;
 const ONE_PACKET: u64 = 1 << 19;
 
@@ -83,19 +85,6 @@ struct UtilizationSeries {
     planned: Span,
     sampled: Span,
     values: Vec<f64>,
-}
-
-pub(crate) struct LinkReport {
-    pub number: u32,
-    pub rate: Rate,
-    pub utilization: f64,
-    pub hops: u64,
-    pub packets: u64,
-    pub bytes: u64,
-    pub lost: LossBook,
-    pub duplicated: LossBook,
-    pub tracer: Option<Box<Tracer>>,
-    pub series: Option<Vec<f64>>,
 }
 
 impl Link {

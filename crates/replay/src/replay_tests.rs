@@ -3,7 +3,8 @@
 use std::io;
 
 use forebay_qdisc::{
-    Backlog, Cx, Dbl, DblConfig, DropReason, DropTail, DropTailConfig, Ecn, Fifo, MarkReason, Span, Time, Verdict,
+    Backlog, Cx, Dbl, DblConfig, DropReason, DropTail, DropTailConfig, Ecn, Fifo, MarkReason, Served, Span, Time,
+    Verdict,
 };
 use forebay_units::QueueSize;
 use proptest::prelude::*;

@@ -71,7 +71,7 @@ pub(crate) fn network(
         }
         let switch = switches.entry(link.from).or_insert_with(|| Switch::new(seed, guests));
         let watched_flows = watched.get(link.name.as_str()).cloned().unwrap_or_default();
-        builder.add_link(link_spec(link, &plan.outline, switch, guests, watched_flows, scenario, seed, out)?);
+        builder.add_link(link_spec(link, &plan.outline, switch, guests, watched_flows, seed, out)?);
     }
     for (index, planned) in std::mem::take(&mut plan.flows).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
@@ -112,7 +112,7 @@ fn service_steps(rate: Rate, periods: impl IntoIterator<Item = ServicePeriod>) -
     steps
 }
 
-/// What happens to packets on the way.
+/// Loss, duplication and jitter on the way.
 fn impairments(spec: &schema::Impairments) -> Impairments {
     Impairments {
         duplication: spec.duplication,
@@ -143,7 +143,6 @@ fn link_spec(
     switch: &mut Switch<'_>,
     guests: Option<&dyn Guests>,
     watched_flows: Vec<u32>,
-    scenario: &ScenarioSpec,
     seed: u64,
     out: Option<&Path>,
 ) -> Result<LinkSpec, RunError> {
@@ -167,7 +166,7 @@ fn link_spec(
             class_queues = (1..SharedMemory::CLASSES).map(|_| build()).collect::<Result<_, _>>()?;
         }
     }
-    let trace = scenario.traces.iter().find(|trace| trace.link == link.name);
+    let trace = outline.spec.traces.iter().find(|trace| trace.link == link.name);
     Ok(LinkSpec {
         rate: described.rate,
         propagation: link.propagation,

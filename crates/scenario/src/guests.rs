@@ -1,13 +1,10 @@
 //! Disciplines that a scenario names and Forebay does not have: the caller that runs the scenario creates them.
 
-use std::collections::BTreeSet;
-
 use forebay_qdisc::{DropTail, DropTailConfig, Guest, Rate};
 use forebay_records::random::stream;
 use rand_pcg::Pcg64Mcg;
 
-use crate::plan::outline::{Links, Outline};
-use crate::schema::{PythonQueue, QueueSpec, ScenarioSpec};
+use crate::schema::PythonQueue;
 
 /// Where a guest decides.
 #[derive(Clone, Copy, Debug)]
@@ -58,21 +55,4 @@ impl Guests for StandIns {
     fn name(&self, queue: &PythonQueue) -> String {
         queue.class.clone()
     }
-}
-
-/// The classes written in Python that a scenario names, each once.
-#[must_use]
-pub fn python_classes(spec: &ScenarioSpec) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let outline = Outline::new(spec);
-    let queues = outline.links.iter().flat_map(Links::directions).filter_map(|way| way.spec.queue.as_deref());
-    queues.for_each(|queue| find_classes(queue, &mut found));
-    found
-}
-
-fn find_classes(queue: &QueueSpec, found: &mut BTreeSet<String>) {
-    if let QueueSpec::Python(python) = queue {
-        found.insert(python.class.clone());
-    }
-    queue.children().for_each(|child| find_classes(child, found));
 }

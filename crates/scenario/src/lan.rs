@@ -80,7 +80,7 @@ pub struct Cable<'a> {
     pub queue: Option<&'a QueueSpec>,
     /// Periods in which the switches at its ends are slower.
     pub service: &'a [ServicePeriod],
-    /// What happens to frames on the way.
+    /// Loss of frames on the way.
     pub impairments: Impairments,
 }
 

@@ -153,13 +153,13 @@ impl Queues {
     fn new(outline: &Outline<'_>, count: f64, crossed: Crossed) -> Self {
         let all = outline.flow_count() as f64;
         let (flows, span) = match crossed {
-            Crossed::ByOne => (1.0, 1.0),
-            Crossed::ByPart => (all / count.max(1.0), all),
-            Crossed::ByFew => {
+            Crossed::One => (1.0, 1.0),
+            Crossed::Part => (all / count.max(1.0), all),
+            Crossed::Few => {
                 let of_each = (3.0 * all / outline.link_count() as f64).min(all);
                 (of_each, if of_each > 2.0 { all } else { of_each })
             }
-            Crossed::ByAll => (all, all),
+            Crossed::All => (all, all),
         };
         Self { count, flows, span, state_bytes: 0.0, gauges: 0.0 }
     }

@@ -1,8 +1,8 @@
 //! The topology plan: which nodes and links a scenario has, and between which nodes its flows go.
 //!
 //! Each topology has a file whose builder makes its plan, in two stages. The [`Outline`] is made first and is small
-//! whatever the number of flows. Everything that needs nodes, links or names iterates over outline or plan, and does not
-//! depend on the topology.
+//! whatever the number of flows. Everything that needs nodes, links or names iterates over outline or plan, and does
+//! not depend on the topology.
 
 mod chain;
 pub(crate) mod data;
@@ -217,7 +217,8 @@ impl<'s> Plan<'s> {
         self.links.len() as u32 - 1
     }
 
-    /// Adds both directions of a link from `from` to `to`. A way back that no table describes has the same random delay.
+    /// Adds both directions of a link from `from` to `to`. A way back that no table describes has the same random
+    /// delay.
     fn link(&mut self, links: usize, instance: &str, (from, to): (u32, u32)) {
         let there = self.way_there(links, instance, (from, to));
         let is_described = self.outline.links[links].back.as_ref().is_some_and(|back| back.path.is_some());

@@ -24,8 +24,8 @@ pub fn run(
     run_on(NonZeroUsize::MIN, scenario, seed, out, None, control)
 }
 
-/// As [`run`], on at most this many threads if that is faster, with the same results, and with the disciplines that `guests` makes, if
-/// there is one who does. Any of the threads calls a guest.
+/// As [`run`], on at most this many threads if that is faster, with the same results, and with the disciplines that
+/// `guests` makes, if there is one who does. Any of the threads calls a guest.
 ///
 /// A guest that fails keeps the error. Let `control` stop the run then, and look at the guests before the result.
 ///

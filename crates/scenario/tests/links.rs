@@ -95,6 +95,7 @@ fn packets_are_lost_and_duplicated_as_often_as_stated() {
 
 #[test]
 fn losses_come_behind_the_queue_and_spare_no_acknowledgement() {
+    const QUEUE: &str = "queue.drop_tail.limit = \"50 packets\"";
     let text = |link: &str| {
         format!(
             r#"
@@ -103,7 +104,7 @@ fn losses_come_behind_the_queue_and_spare_no_acknowledgement() {
             nodes = [{{ name = "a" }}, {{ name = "r", kind = "router" }}, {{ name = "b" }}]
             links = [
                 {{ from = "a", to = "r", rate = "1 Gbps", delay = "1 ms" }},
-                {{ from = "r", to = "b", rate = "50 Mbps", delay = "5 ms", queue.drop_tail = {{ limit = "50 packets" }}, {link} }},
+                {{ from = "r", to = "b", rate = "50 Mbps", delay = "5 ms", {QUEUE}, {link} }},
             ]
             [[flows]]
             name = "f"

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use forebay_engine::RunResult;
 use forebay_records::Table;
+use forebay_scenario::lan;
 use forebay_scenario::lan::Lan;
 use forebay_scenario::schema::{
     Direction, FlowGroup, LinkSpec, Pause, ScenarioSpec, SizeDistribution, Topology, Transport, UdpPattern,
@@ -24,7 +25,7 @@ pub fn check(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
     flows(spec, result)?;
     drops(spec, result)?;
     series(spec, result)?;
-    spec.topology.lan().map_or(Ok(()), |lan| ports(&lan, result))
+    lan(spec).map_or(Ok(()), |lan| ports(&lan, result))
 }
 
 fn law(holds: bool, what: &str, of: &str, how: impl FnOnce() -> String) -> Lawful {
@@ -139,7 +140,7 @@ fn drops(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
     // A port may lose control frames as well.
     let most = dropped + of_links + of_ports;
     // An adapter whose queues are limited drops what endpoints send beyond them, and no table has that by itself.
-    let is_limited = spec.topology.lan().is_some_and(|lan| lan.adapter.voq_limit.is_some());
+    let is_limited = lan(spec).is_some_and(|lan| lan.adapter.voq_limit.is_some());
     // The same holds for the device queues of hosts, but a warning names their drops.
     let is_limited = is_limited || result.warnings.iter().any(|warning| warning.text.contains("the device queue of"));
     // Links also lose acknowledgements.

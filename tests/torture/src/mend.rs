@@ -33,8 +33,8 @@ pub fn valid_scenario(generator: &mut Generator<'_>) -> Mended {
     let (true, Ok(scenario)) = (first.valid, Scenario::load(&first.text, judge::FILE, &[])) else { return first };
     let spec = scenario.spec();
     let mut document = first.document;
-    let links = names::links(spec).take(MOST_NAMES).collect();
-    generator.observe(&mut document, links, names::flows(spec).take(MOST_NAMES).collect());
+    let links = names::links(spec).into_iter().take(MOST_NAMES).collect();
+    generator.observe(&mut document, links, names::flows(spec).into_iter().take(MOST_NAMES).collect());
     let second = mend(generator, document);
     Mended { refusals: first.refusals + second.refusals, ..second }
 }

@@ -81,8 +81,8 @@ impl Windows {
         partition(&loads, &channels, threads.get())
     }
 
-    /// Runs to the end, on the threads of a partition if there is one. Returns their number, and the CPU time in seconds
-    /// of those other than this one.
+    /// Runs to the end, on the threads of a partition if there is one. Returns their number, and the CPU time in
+    /// seconds of those other than this one.
     ///
     /// # Errors
     /// As [`Windows::run_on_threads`].

@@ -1,4 +1,4 @@
-//! What happens to packets on the way: they are lost, delayed, or come twice.
+//! Loss, duplication and jitter of packets on the way.
 
 use forebay_qdisc::{Time, uniform};
 use rand_pcg::Pcg64Mcg;

@@ -1,10 +1,12 @@
 //! The records that the parts of a network hand in when a run ends.
 
-use forebay_qdisc::{Backlog, Span};
+use forebay_qdisc::{Backlog, Rate, Span};
 use forebay_records::Texts;
 
+use crate::observe::loss_book::LossBook;
 use crate::observe::queue_book::Books;
 use crate::observe::queue_series::FlowGauges;
+use crate::observe::trace::Tracer;
 
 pub(crate) struct QueueReport<'a> {
     pub name: &'a str,
@@ -15,6 +17,19 @@ pub(crate) struct QueueReport<'a> {
     pub flow_gauges: &'a FlowGauges<'a>,
     /// Only of an Ethernet switch.
     pub port: Option<PortReport>,
+}
+
+pub(crate) struct LinkReport {
+    pub number: u32,
+    pub rate: Rate,
+    pub utilization: f64,
+    pub hops: u64,
+    pub packets: u64,
+    pub bytes: u64,
+    pub lost: LossBook,
+    pub duplicated: LossBook,
+    pub tracer: Option<Box<Tracer>>,
+    pub series: Option<Vec<f64>>,
 }
 
 #[derive(Clone, Debug, Default)]

@@ -4,14 +4,13 @@ use forebay_qdisc::{Rate, Span};
 use forebay_records::{Series, Texts, Warning};
 
 use crate::error::RunError;
-use crate::link::LinkReport;
 use crate::observe::deadlock;
 use crate::observe::deadlock::PortWait;
 use crate::observe::delay_table::DelayTable;
 use crate::observe::digest::digest;
 use crate::observe::flow_book::{ReceiveBook, SendBook};
 use crate::observe::flow_table::{FlowTable, Passed};
-use crate::observe::handed_in::{AdapterReport, ControlCount, FlowLabels, QueueReport};
+use crate::observe::handed_in::{AdapterReport, ControlCount, FlowLabels, LinkReport, QueueReport};
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::loss_book::LossBook;
 use crate::observe::queue_book::{Books, QueueBook, QueueTotals};
@@ -303,7 +302,8 @@ impl Report {
         }
     }
 
-    /// Every packet sent, and every copy of one, must be received, dropped, lost, on a channel, or held by a queue or a node.
+    /// Every packet sent, and every copy of one, must be received, dropped, lost, on a channel, or held by a queue or a
+    /// node.
     fn check_conservation(&self) -> Result<(), RunError> {
         if let Some(violation) = &self.violation {
             return Err(RunError::Invariant(violation.clone()));

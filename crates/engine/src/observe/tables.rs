@@ -3,9 +3,8 @@
 use forebay_qdisc::DropReason;
 use forebay_records::{Column, Table, Texts};
 
-use crate::link::LinkReport;
 use crate::observe::digest::{PACKETS_DUPLICATED, STATE_BYTES};
-use crate::observe::handed_in::{AdapterReport, PortReport};
+use crate::observe::handed_in::{AdapterReport, LinkReport, PortReport};
 
 #[derive(Default)]
 pub(crate) struct QueueTable {

@@ -18,7 +18,8 @@ pub struct ServiceStep {
     pub rate: Option<Rate>,
 }
 
-/// What happens to packets on the way, after their transmission, in the order of the fields. PAUSE frames are spared.
+/// Loss, duplication and jitter of packets after their transmission, in the order of the fields. PAUSE frames are
+/// spared.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Impairments {
     /// Probability that a packet comes twice.
@@ -63,7 +64,7 @@ pub struct LinkSpec {
     /// Changes of the rate, in the order of time. None: the same rate throughout. An Ethernet switch sends frames at
     /// the link's own rate, and paces them. An adapter has none.
     pub service: Vec<ServiceStep>,
-    /// What happens to packets on the way.
+    /// Loss, duplication and jitter on the way.
     pub impairments: Impairments,
     /// Where its packets are recorded.
     pub trace: Option<TraceSpec>,

@@ -46,7 +46,7 @@ impl TopologyBuilder for Chain {
         let back = Direction::plain(("hop-", "/back"), &self.link);
         let each = Each::Number(1..self.hops + 1);
         let crossings = f64::from(self.hops);
-        let hops = Links { each, crossings, crossed: Crossed::ByAll, ..Links::bottleneck(there, Some(back)) };
+        let hops = Links { each, crossings, crossed: Crossed::All, ..Links::bottleneck(there, Some(back)) };
         outline.links.push(hops);
         outline.add_uplinks(Some(&self.access), None, |access| Direction::of_access(("access-", "/back"), access));
     }

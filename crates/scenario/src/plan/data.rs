@@ -136,8 +136,8 @@ fn described_queues(
                 queues.len() - 1
             });
             places.insert((index, is_back), place);
-            // A queue that both directions have is judged by the first, where most data is, and one of sources and sinks
-            // by that of sources. In an Ethernet each direction may have most.
+            // A queue that both directions have is judged by the first, where most data is, and one of sources and
+            // sinks by that of sources. In an Ethernet each direction may have most.
             let is_second = is_back && places.get(&(index, false)) == Some(&place) && outline.lan.is_none();
             if queues[place].role == role && !is_second {
                 queues[place].links.extend(outline.names_of(links, direction));

@@ -92,7 +92,7 @@ pub(super) fn add_cables<'s>(outline: &mut Outline<'s>, lan: Lan<'s>, crossings:
         };
         let back = Some(way(other, one));
         let ends = Some([one, other]);
-        let links = Links { crossed: Crossed::ByFew, crossings, ends, ..Links::bottleneck(way(one, other), back) };
+        let links = Links { crossed: Crossed::Few, crossings, ends, ..Links::bottleneck(way(one, other), back) };
         outline.links.push(links);
     }
     outline.lan = Some(lan);

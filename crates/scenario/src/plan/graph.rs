@@ -78,7 +78,7 @@ impl TopologyBuilder for Graph {
             let there = way(&link.from, &link.to, link.forward(), path);
             let back = way(&link.to, &link.from, link.backward(), back_path);
             outline.links.push(Links {
-                crossed: Crossed::ByFew,
+                crossed: Crossed::Few,
                 crossings,
                 ends: Some([&link.from, &link.to]),
                 metric: link.metric,
@@ -88,7 +88,7 @@ impl TopologyBuilder for Graph {
         for (index, node) in self.nodes.iter().enumerate() {
             let Some(fabric) = fabric(node) else { continue };
             let path = outline.path.key("nodes").index(index).key("kind");
-            let (ports, crossed) = (self.rates_from(node).count(), Crossed::ByFew);
+            let (ports, crossed) = (self.rates_from(node).count(), Crossed::Few);
             outline.crossbars.push(Crossbar { name: &node.name, ports, fabric: Cow::Owned(fabric), path, crossed });
         }
     }

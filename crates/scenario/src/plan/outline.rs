@@ -40,13 +40,13 @@ pub(crate) enum Each {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Crossed {
     /// One flow.
-    ByOne,
+    One,
     /// An equal part of the flows, which may be any.
-    ByPart,
+    Part,
     /// As many as if each flow crossed three links of the network.
-    ByFew,
+    Few,
     /// All flows.
-    ByAll,
+    All,
 }
 
 /// The packets that are known to cross a link.
@@ -132,7 +132,7 @@ impl<'s> Links<'s> {
             each: Each::One,
             there,
             back,
-            crossed: Crossed::ByAll,
+            crossed: Crossed::All,
             crossings: 1.0,
             ends: None,
             metric: 1,
@@ -141,7 +141,7 @@ impl<'s> Links<'s> {
 
     /// Own links of sources or of destinations.
     pub fn of_hosts(role: Role, each: Each, there: Direction<'s>, back: Direction<'s>) -> Self {
-        let crossed = if matches!(each, Each::FlowOf(_)) { Crossed::ByOne } else { Crossed::ByPart };
+        let crossed = if matches!(each, Each::FlowOf(_)) { Crossed::One } else { Crossed::Part };
         Self { role, each, crossed, crossings: 0.0, ..Self::bottleneck(there, Some(back)) }
     }
 
@@ -191,6 +191,12 @@ pub(crate) struct Outline<'s> {
     pub lan: Option<Lan<'s>>,
     /// For each group of flows the links of its sources, as an index of `links`.
     uplinks: Vec<Option<usize>>,
+}
+
+/// The Ethernet of a scenario, if its network is one.
+#[must_use]
+pub fn lan(spec: &ScenarioSpec) -> Option<Lan<'_>> {
+    Outline::new(spec).lan
 }
 
 impl<'s> Outline<'s> {

@@ -50,7 +50,7 @@ impl TopologyBuilder for SwitchTopology {
     }
 
     fn outline<'s>(&'s self, outline: &mut Outline<'s>) {
-        let crossed = Crossed::ByPart;
+        let crossed = Crossed::Part;
         for (role, name, link, key) in
             [(Role::Inner, "in-", &self.input, "input"), (Role::Bottleneck, "out-", &self.output, "output")]
         {

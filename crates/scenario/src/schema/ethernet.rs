@@ -60,7 +60,7 @@ pub struct EthernetLink {
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Span,
-    /// What happens to frames on the way: loss.
+    /// Loss of frames on the way.
     #[serde(default)]
     pub impairments: Impairments,
 }

@@ -22,7 +22,7 @@ pub struct LinkSpec {
     /// Periods in which the link has another rate.
     #[serde(default)]
     pub service: Vec<ServicePeriod>,
-    /// What happens to packets on the way: loss, duplication, jitter.
+    /// Loss, duplication and jitter of packets on the way.
     #[serde(default)]
     pub impairments: Impairments,
 }
@@ -47,7 +47,7 @@ pub struct GraphLink {
     /// adapter has none.
     #[serde(default)]
     pub service: Vec<ServicePeriod>,
-    /// What happens to packets on the way: loss, duplication, jitter. Of an Ethernet: loss.
+    /// Loss, duplication and jitter of packets on the way. An Ethernet has losses alone.
     #[serde(default)]
     pub impairments: Impairments,
     /// Length of the link for routing, in each direction; a route has the smallest sum.
@@ -75,8 +75,8 @@ pub struct ServicePeriod {
     pub to: Option<Span>,
 }
 
-/// What happens to packets after their transmission, in both directions and to packets of all kinds; PAUSE frames are
-/// spared. Each packet is drawn for independently of others.
+/// Loss, duplication and jitter of packets after their transmission. They meet data and acknowledgements alike, each
+/// packet independently of others, but no PAUSE frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Impairments {

@@ -11,7 +11,7 @@ use super::check::{Validity, check_name, require};
 use super::ethernet::{MOST_PORTS, MOST_STATIONS, check_station};
 use super::{links, switch};
 use crate::names;
-use crate::schema::{Adapter, Graph, Node, NodeKind, ScenarioSpec, SpanDistribution};
+use crate::schema::{Adapter, Graph, GraphLink, Node, NodeKind, ScenarioSpec, SpanDistribution};
 
 /// More than any scenario has; keeps `--set` with a slip of the finger from eating all memory.
 const MOST_NODES: usize = 1_000_000;
@@ -134,24 +134,28 @@ pub(crate) fn ethernet(graph: &Graph, path: &Path) -> Validity {
         links::ethernet_impairments(&link.impairments, &at.key("impairments"))?;
         let [from, to] = [&link.from, &link.to].map(|name| numbers[name.as_str()]);
         let [from_switch, to_switch] = [from, to].map(|node| is_switch(&graph.nodes[node]));
-        let message = || format!("`service` of `{name}`, a link of an adapter");
-        let label = "expected none: an adapter sends at the rate of its link";
-        require(link.service.is_empty() || from_switch && to_switch, || at.key("service"), message, label)?;
-        for (number, period) in link.service.iter().enumerate() {
-            let above = || format!("a service above {}, the rate of the link", link.rate);
-            let holds = period.rate.is_none_or(|rate| rate <= link.rate);
-            require(holds, || at.key("service").index(number).key("rate"), above, "expected at most the link's rate")?;
-        }
-        let has_switch = from_switch || to_switch;
+        service(link, from_switch && to_switch, &at.key("service"))?;
         let hosts = || format!("`{name}` joins two hosts");
-        require(has_switch, || at.key("to"), hosts, "expected an Ethernet switch at one end")?;
+        require(from_switch || to_switch, || at.key("to"), hosts, "expected an Ethernet switch at one end")?;
         joined.union(from, to);
     }
     for (index, node) in graph.nodes.iter().enumerate() {
-        let at = nodes.index(index);
-        let first = &graph.nodes[0].name;
-        let message = || format!("no links lead from `{first}` to `{}`", node.name);
-        require(joined.equiv(0, index), || at.key("name"), message, "not connected to the first node")?;
+        let message = || format!("no links lead from `{}` to `{}`", graph.nodes[0].name, node.name);
+        let name = || nodes.index(index).key("name");
+        require(joined.equiv(0, index), name, message, "not connected to the first node")?;
+    }
+    Ok(())
+}
+
+/// Checks the periods of another rate of a link of an Ethernet, which joins two switches or has none.
+fn service(link: &GraphLink, joins_switches: bool, path: &Path) -> Validity {
+    let message = || format!("`service` of `{}`, a link of an adapter", names::graph_link(&link.from, &link.to));
+    let label = "expected none: an adapter sends at the rate of its link";
+    require(link.service.is_empty() || joins_switches, || path.clone(), message, label)?;
+    for (number, period) in link.service.iter().enumerate() {
+        let above = || format!("a service above {}, the rate of the link", link.rate);
+        let holds = period.rate.is_none_or(|rate| rate <= link.rate);
+        require(holds, || path.index(number).key("rate"), above, "expected at most the link's rate")?;
     }
     Ok(())
 }
