@@ -1155,7 +1155,7 @@ class ServicePeriod(BaseModel):
 
 class Impairments(BaseModel):
     """
-    What happens to packets after their transmission, in both directions and to packets of all kinds; PAUSE frames are spared. Each packet is drawn for independently of others.
+    Loss, duplication and jitter of packets after their transmission. They meet data and acknowledgements alike, each packet independently of others, but no PAUSE frame.
     """
 
     model_config = ConfigDict(
@@ -1669,7 +1669,7 @@ class EthernetLink(BaseModel):
     """
     impairments: Impairments | None = None
     """
-    What happens to frames on the way: loss.
+    Loss of frames on the way.
     """
 
 
@@ -4495,7 +4495,7 @@ class LinkSpec(BaseModel):
     """
     impairments: Impairments | None = None
     """
-    What happens to packets on the way: loss, duplication, jitter.
+    Loss, duplication and jitter of packets on the way.
     """
 
 
@@ -4813,7 +4813,7 @@ class GraphLink(BaseModel):
     """
     impairments: Impairments | None = None
     """
-    What happens to packets on the way: loss, duplication, jitter. Of an Ethernet: loss.
+    Loss, duplication and jitter of packets on the way. An Ethernet has losses alone.
     """
     metric: Annotated[int, Field(ge=1)] = 1
     """
