@@ -314,7 +314,7 @@ fn over_any_time_a_shaped_class_sends_at_most_its_burst_and_its_rate() {
             bytes += len_bytes;
             let bound = 4000 + rate.bytes_in(to.since(from));
             assert!(bytes <= bound, "{bytes} bytes, of at most {bound}, from {from:?} to {to:?}");
-            most = most.max(4000 + bytes - bound);
+            most = most.max((4000 + bytes).saturating_sub(bound));
         }
     }
     // The burst is used to within a packet.
