@@ -99,7 +99,7 @@ fn ascend(values: &[f64]) -> bool {
 fn flows(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
     let table = &result.flows;
     let groups: BTreeMap<&str, &FlowGroup> = spec.flows.iter().map(|group| (group.name.as_str(), group)).collect();
-    // A duplicate comes or is lost as well; of which flow it is no table says.
+    // A duplicate comes or is lost as well. Tables count duplicates by link, not by flow.
     let duplicated: u64 = result.links.counts("packets_duplicated").iter().sum();
     for (row, name) in table.texts("name").iter().enumerate() {
         let (count, number) = (|column: &str| table.counts(column)[row], |column: &str| table.floats(column)[row]);
@@ -124,9 +124,12 @@ fn flows(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
         law(count("packets_retransmitted") <= sent, "what is sent again is sent", name, || sent.to_string())?;
         if result.warmup_s == 0.0 {
             let (delivered, dropped) = (count("packets_delivered"), count("packets_dropped"));
-            law(delivered + dropped <= sent + duplicated, "what comes or is dropped was sent or duplicated", name, || {
-                format!("{delivered} delivered and {dropped} dropped of {sent}")
-            })?;
+            law(
+                delivered + dropped <= sent + duplicated,
+                "what comes or is dropped was sent or duplicated",
+                name,
+                || format!("{delivered} delivered and {dropped} dropped of {sent}"),
+            )?;
         }
     }
     Ok(())
