@@ -11,13 +11,13 @@ import forebay as fb
 from conftest import Command
 from forebay import InputError
 
-# Two stages that lanes of 10 ms join: the hosts, and the bottleneck.
+# Two stages that channels of 10 ms join: the hosts, and the bottleneck. Thousands of packets cross it in that time.
 STAR = """
-duration = "2 s"
+duration = "300 ms"
 
 [topology.star]
-access = { rate = "100 Mbps", delay = "10 ms" }
-bottleneck = { rate = "50 Mbps", delay = "10 ms", queue = "red" }
+access = { rate = "2 Gbps", delay = "10 ms" }
+bottleneck = { rate = "10 Gbps", delay = "10 ms", queue = "red" }
 
 [[flows]]
 name = "tcp"
@@ -39,6 +39,11 @@ def test_results_do_not_depend_on_the_number_of_threads(star: Path) -> None:
     assert alone.digest == two.digest == most.digest
     assert (alone.engine.threads, two.engine.threads) == (1, 2)
     assert most.engine.threads >= 2
+
+
+def test_a_network_that_would_be_slower_on_two_threads_has_one(star: Path) -> None:
+    slow = fb.run(star, threads=2, overrides={"topology.star.bottleneck.rate": "50 Mbps"})
+    assert slow.engine.threads == 1
 
 
 def test_the_command_takes_a_number_of_threads(forebay: Command, star: Path) -> None:
