@@ -530,10 +530,9 @@ fn dbl_beside_another_queue_of_its_table() {
 
 #[test]
 fn cbq_of_several_disciplines() {
-    // Each class asks its queue once at most: DBL's, WFQ's, and DRR's with a look more for each level of classes. DRR
-    // may evict a packet.
+    // Each class asks its queue once at most: DBL's, WFQ's, and DRR's with a look more for each level of classes.
     let most_of_drr = turns(20, LONGEST, 450);
-    let work = Work::new(Call::new(2 + 4 + 3, 1, 1).at_most(), Call::new(2 + 1 + most_of_drr + 2 + 2, 0, 0).at_most());
+    let work = Work::new(Call::new(6, 1, 1), Call::new(2 + 1 + most_of_drr + 2 + 2, 0, 0).at_most());
     conformance("cbq_of_several_disciplines", work, || {
         let shaped = CbqClass { rate: Some(Rate::megabits(10)), priority: 1, ..CbqClass::new("shaped", &[1], ()) };
         let first = CbqClass { share: 3.0, ..CbqClass::new("first", &[0, 2], ()) };
