@@ -207,3 +207,27 @@ fn an_ethernet_loses_frames_but_no_pause() {
     let (sent, lost) = (count(&result.links, "S->c", "packets"), count(&result.links, "S->c", "packets_lost"));
     assert!((lost as f64 / sent as f64 - 0.01).abs() < 0.003, "{lost} of {sent}");
 }
+
+#[test]
+fn the_device_queue_of_a_host_limits_a_lossy_link_too() {
+    let result = simulate(
+        r#"
+        duration = "1 s"
+        host_queue = "10 packets"
+        [topology.star]
+        access = { rate = "10 Mbps", delay = "1 ms", impairments.loss = 0.01 }
+        bottleneck = { rate = "50 Mbps", delay = "5 ms" }
+        [[flows]]
+        name = "f"
+        transport.udp = { packet = "1000 B", constant = { rate = "20 Mbps" } }
+        "#,
+    );
+    // Half of it finds the queue full.
+    let dropped = count(&result.flows, "f", "packets_dropped") as f64;
+    assert!((dropped / count(&result.flows, "f", "packets_sent") as f64 - 0.5).abs() < 0.05);
+    assert!(
+        result.warnings.iter().any(|warning| warning.text.contains("the device queue of")),
+        "{:?}",
+        result.warnings
+    );
+}

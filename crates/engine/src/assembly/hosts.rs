@@ -68,18 +68,19 @@ impl<'a> Use<'a> {
         Ok(Self { graph, links, last, first })
     }
 
-    /// Whether nothing but its sender's endpoints decides when a packet enters a link, and nothing but the link when it
-    /// arrives.
+    /// Whether nothing but its sender's endpoints decides when a packet enters a link.
     fn is_plain(&self, link: LinkId) -> bool {
-        let LinkParameters { edge, has_queue, is_impaired, .. } = self.links[link as usize];
-        !has_queue && !is_impaired && !self.graph.kind(edge.from).is_ethernet()
+        let LinkParameters { edge, has_queue, .. } = self.links[link as usize];
+        !has_queue && !self.graph.kind(edge.from).is_ethernet()
     }
 
+    /// The downlink of a node. An impaired link is none: packets may come in another order than they enter it, and one
+    /// may come twice.
     fn downlink(&self, node: NodeIndex) -> Option<LinkId> {
-        match self.last[node as usize] {
-            Distinct::One(link) if self.graph.kind(node) == Kind::Host && self.is_plain(link) => Some(link),
-            _ => None,
-        }
+        let Distinct::One(link) = self.last[node as usize] else { return None };
+        let is_downlink =
+            self.graph.kind(node) == Kind::Host && self.is_plain(link) && !self.links[link as usize].is_impaired;
+        is_downlink.then_some(link)
     }
 
     /// The link on which an endpoint sends, if it could be an uplink.
