@@ -7,7 +7,7 @@ use forebay_units::{Rate, Span};
 use super::outline::{Direction, Outline, Role, Traffic};
 use super::{Plan, PlannedKind};
 use crate::load::{Scenario, WrittenPaths};
-use crate::schema::{Fabric, LinkSpec};
+use crate::schema::Fabric;
 
 /// Nodes, links, queues and groups of flows of a scenario.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct LinkData {
     pub ends: [u32; 2],
     /// Its rate.
     pub rate: Rate,
-    /// Its propagation delay; of a distribution, the mean.
+    /// Its propagation delay and jitter, the means of distributions.
     pub delay: Span,
     /// The place of its queue, as an index of [`PlanData::queues`].
     pub queue: Option<usize>,
@@ -84,9 +84,10 @@ pub fn plan_data(scenario: &Scenario) -> PlanData {
     let written = scenario.written_paths();
     let (mut queues, places) = described_queues(&written, &plan.outline);
     let links = plan.links.iter().map(|link| {
-        let LinkSpec { rate, delay, .. } = *plan.spec(link);
+        let spec = plan.spec(link);
+        let (rate, delay) = (spec.rate, spec.mean_delay());
         let queue = places.get(&(link.links as usize, link.is_back)).copied();
-        LinkData { name: link.name.clone(), ends: [link.from, link.to], rate, delay: delay.mean(), queue }
+        LinkData { name: link.name.clone(), ends: [link.from, link.to], rate, delay, queue }
     });
     let links: Vec<LinkData> = links.collect();
     queues.extend(plan.outline.crossbars.iter().map(|crossbar| {
@@ -221,7 +222,7 @@ fn groups(plan: &Plan<'_>) -> Vec<GroupData> {
     let mut delay_s = |from: u32, to: u32| {
         *delays.entry((from, to)).or_insert_with(|| {
             let path = forwarding.path(&edges, from, to)?;
-            Some(path.iter().map(|&link| plan.spec(&plan.links[link as usize]).delay.mean().seconds()).sum())
+            Some(path.iter().map(|&link| plan.spec(&plan.links[link as usize]).mean_delay().seconds()).sum())
         })
     };
     let mut ends = vec![[Vec::new(), Vec::new()]; plan.outline.spec.flows.len()];

@@ -61,7 +61,7 @@ impl TopologyBuilder for Graph {
     fn outline<'s>(&'s self, outline: &mut Outline<'s>) {
         outline.paths = Some(&self.paths);
         outline.named_nodes = self.nodes.iter().map(|node| (node.name.as_str(), node.kind.forwards())).collect();
-        let delays = self.links.iter().map(|link| link.delay.mean().seconds());
+        let delays = self.links.iter().map(|link| link.forward().mean_delay().seconds());
         let (sum, longest_s) = delays.fold((0.0, 0.0_f64), |(sum, longest), delay| (sum + delay, longest.max(delay)));
         let crossings = if sum > 0.0 { (LINKS_OF_A_ROUTE * longest_s / sum).min(1.0) } else { 1.0 };
         if let Some(lan) = self.lan() {

@@ -143,6 +143,12 @@ impl LinkSpec {
         Self { rate, delay, queue: None, service: Vec::new(), impairments: Impairments::default() }
     }
 
+    /// The mean time from one end to the other: propagation and jitter.
+    #[must_use]
+    pub fn mean_delay(&self) -> Span {
+        self.delay.mean() + self.impairments.jitter.mean()
+    }
+
     /// The way back where none is described: the same rate and delay, drop-tail without limit, no impairments.
     #[must_use]
     pub fn plain(&self) -> Self {
