@@ -232,6 +232,10 @@ def _links(links: Sequence[Row], queued: set[str], width: int, most: int) -> lis
         Column("packets", [_counted(row, "packets") for row in shown], rank=2),
         Column("bytes", [_counted(row, "bytes") for row in shown], rank=3),
     ]
+    for heading in ("lost", "duplicated"):
+        if any(row[f"packets_{heading}"] for row in links):
+            counts = [_counted(row, f"packets_{heading}") for row in shown]
+            columns.append(Column(f"{heading}\npackets", counts, rank=4))
     names = [row["name"] for row in shown]
     return folded("link", names, columns, width, title="Links") + _more("links", len(links) - len(shown))
 
