@@ -3915,7 +3915,7 @@ CongestionControl = TypeAliasType(
     | BicCongestionControl
     | CubicCongestionControl
     | Literal["linux_bic"]
-    | Literal["linux_cubic"]
+    | Literal["linux_2_6_cubic"]
     | Literal["bic", "cubic"],
 )
 """
@@ -4131,7 +4131,7 @@ class TcpConfig(BaseModel):
         }
     }
     """
-    Window law and recovery: "reno", "newreno", "bic" or "cubic" (the last two also as tables with parameters), or "linux_bic" or "linux_cubic", in Linux's arithmetic as in ns-2 2.35.
+    Window law and recovery: "reno", "newreno", "bic" or "cubic" (the last two also as tables with parameters), or "linux_bic" or "linux_2_6_cubic", in Linux's arithmetic as in ns-2 2.35.
     """
     slow_start: SlowStart | None = None
     """

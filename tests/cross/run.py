@@ -52,7 +52,7 @@ RUNS = (
     Run("examples/ethernet.toml", "20 ms", "topology.ethernet.congestion_management", "schemes"),
     Run(
         "examples/first.toml", "5 s", f"{TCP}.congestion_control",
-        ("reno", "newreno", "bic", "cubic", "linux_bic", "linux_cubic"),
+        ("reno", "newreno", "bic", "cubic", "linux_bic", "linux_2_6_cubic"),
     ),
     Run("examples/first.toml", "5 s", f"{TCP}.preset", ("rfc", "linux", "ns2", "ns2_pre2001")),
     Run("examples/backbone.toml", "1 s"),

@@ -24,7 +24,7 @@ pub(crate) mod ways;
 use std::collections::BTreeMap;
 
 use forebay_qdisc::{Rate, Span};
-use forebay_records::Texts;
+use forebay_records::StringColumn;
 use forebay_records::random::stream;
 use forebay_switching::PathPolicyConfig;
 
@@ -60,7 +60,7 @@ pub(crate) struct Description {
     pub measured: MeasuredInterval,
     pub probes: Probes,
     pub nodes: Vec<NodeSpec>,
-    pub node_names: Texts,
+    pub node_names: StringColumn,
     pub links: Links,
     pub flows: Flows,
     pub paths: PathPolicyConfig,
@@ -115,7 +115,7 @@ struct Maker<'a> {
     crossbars: Vec<(NodeIndex, CrossbarSpec)>,
     switches: Vec<(NodeIndex, EthernetSwitchSpec)>,
     adapters: Vec<(NodeIndex, AdapterSpec)>,
-    names: Texts,
+    names: StringColumn,
     flows: &'a Flows,
     device_queue_limit: Option<u32>,
     graph: &'a Graph,

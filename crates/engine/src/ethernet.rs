@@ -1,6 +1,6 @@
 //! Lossless Ethernet: shared-memory switches, adapters, and the links between them.
 //!
-//! `assembly` makes the nodes from the description. A `switch` has `port`s with `output_queues` (`managed_queues` under
+//! `assembly` makes the nodes from the description. A `switch` has `port`s with `output_queues` (`discipline_queues` under
 //! disciplines), and `forwarding` is its table. An `adapter` is the end node: `ingress` has virtual output queues
 //! with rate limiters, `egress` is the receive buffer, `frames` generates traffic, and `attached` has the endpoints
 //! behind it. Both use `pause` and `control` frames.
@@ -13,14 +13,14 @@ pub(crate) mod attached;
 pub(crate) mod class_turns;
 pub(crate) mod control;
 pub(crate) mod departures;
-pub(crate) mod egress;
+pub(crate) mod discipline_queues;
 pub(crate) mod forwarding;
 pub(crate) mod frames;
-pub(crate) mod ingress;
-pub(crate) mod managed_queues;
 pub(crate) mod output_queues;
 pub(crate) mod pause;
 pub(crate) mod port;
 pub(crate) mod ready_queues;
+pub(crate) mod receive;
 pub(crate) mod switch;
+pub(crate) mod transmit;
 pub(crate) mod voq;

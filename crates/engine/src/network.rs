@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use forebay_qdisc::{Span, Time};
-use forebay_records::Texts;
+use forebay_records::StringColumn;
 use forebay_switching::PathPolicyConfig;
 
 use crate::assembly::Description;
@@ -32,7 +32,7 @@ impl NetworkBuilder {
             measured: MeasuredInterval { from: warmup, to: end },
             probes,
             nodes: Vec::new(),
-            node_names: Texts::new(),
+            node_names: StringColumn::new(),
             links: Links::default(),
             flows: Flows::default(),
             paths: PathPolicyConfig::default(),

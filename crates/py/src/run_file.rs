@@ -1,6 +1,6 @@
 //! The Parquet file of a finished run, from NumPy's arrays.
 
-use forebay_records::Texts;
+use forebay_records::StringColumn;
 use forebay_records::run_file::{self as file, NestedTable};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -19,7 +19,7 @@ pub(crate) enum Fact {
 pub(crate) enum Values<'py> {
     Floats(PyReadonlyArray1<'py, f64>),
     Integers(PyReadonlyArray1<'py, i64>),
-    Texts(Texts),
+    Texts(StringColumn),
     /// Each value is a list, such as the samples of a time series.
     Samples(Vec<PyReadonlyArray1<'py, f64>>),
 }
@@ -37,7 +37,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Values<'py> {
         } else if object.get_item(0).is_ok_and(|first| first.is_instance_of::<PyArray1<f64>>()) {
             object.extract().map(Self::Samples)
         } else {
-            let mut texts = Texts::new();
+            let mut texts = StringColumn::new();
             for text in object.try_iter()? {
                 texts.push(text?.cast::<PyString>()?.to_str()?);
             }

@@ -2,7 +2,7 @@
 //!
 //! A [`QueueSpec`] is read by serde: a table with one key, `queue.red = { … }`, or as a bare name, `queue = "red"`, if
 //! the reader takes that for a table without parameters, as `forebay-document` does. It builds the [`Queue`], with the
-//! help of [`Surroundings`] for what a queue cannot have by itself. A discipline from outside this crate, a guest, has
+//! help of [`BuildContext`] for what a queue cannot have by itself. A discipline from outside this crate, a guest, has
 //! a configuration of its own type `G`; where there are no guests this is [`NoGuest`].
 
 use alloc::borrow::Cow;
@@ -102,7 +102,7 @@ macro_rules! disciplines {
                 shares || self.children().any(Self::shares_state)
             }
 
-            fn build_at<P: Packet + 'static, S: Surroundings<G>>(
+            fn build_at<P: Packet + 'static, S: BuildContext<G>>(
                 &self,
                 seat: &mut Seat<'_, S>,
             ) -> Result<Queue<P>, ParameterError> {
@@ -166,7 +166,7 @@ macro_rules! build {
 }
 
 /// The external objects that a queue needs: tables that it shares with others, and guests.
-pub trait Surroundings<G> {
+pub trait BuildContext<G> {
     /// The flow table of this many entries that the queues of a switch share; `None` if there is none, and a queue that
     /// asks for it gets a table of its own.
     fn flow_table(&mut self, entries: u32) -> Option<SharedFlowTable>;
@@ -183,7 +183,7 @@ pub trait Surroundings<G> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 
-impl Surroundings<NoGuest> for Alone {
+impl BuildContext<NoGuest> for Alone {
     fn flow_table(&mut self, _entries: u32) -> Option<SharedFlowTable> {
         None
     }
@@ -268,7 +268,7 @@ impl<G> QueueSpec<G> {
     /// The first parameter outside its bound; a guest that cannot be made.
     pub fn build_in<P: Packet + 'static>(
         &self,
-        surroundings: &mut impl Surroundings<G>,
+        surroundings: &mut impl BuildContext<G>,
         link_rate: Rate,
         salt: u64,
     ) -> Result<Queue<P>, ParameterError> {
@@ -283,7 +283,7 @@ impl<G: Clone> QueueSpec<G> {
     /// The first parameter outside its bound, with its path; a guest that cannot be made.
     pub fn check<P: Packet + 'static>(
         &self,
-        surroundings: &(impl Surroundings<G> + Clone),
+        surroundings: &(impl BuildContext<G> + Clone),
         link_rate: Rate,
     ) -> Result<(), QueueError> {
         match self.build_in::<P>(&mut surroundings.clone(), link_rate, 0) {
@@ -293,7 +293,7 @@ impl<G: Clone> QueueSpec<G> {
     }
 
     /// Where `error` is: in the queue's own configuration, in one of its classes, or in the queue of one.
-    fn at_fault<P: Packet + 'static, S: Surroundings<G> + Clone>(
+    fn at_fault<P: Packet + 'static, S: BuildContext<G> + Clone>(
         &self,
         surroundings: &S,
         link_rate: Rate,
@@ -331,7 +331,7 @@ struct Seat<'s, S> {
 impl<S> Seat<'_, S> {
     fn dbl<G>(&mut self, config: &DblConfig) -> Result<Dbl, ParameterError>
     where
-        S: Surroundings<G>,
+        S: BuildContext<G>,
     {
         if config.flow_table == FlowTableScope::Shared {
             // Before a table of that size is made.
@@ -349,7 +349,7 @@ impl<S> Seat<'_, S> {
         config: &CbqConfig<QueueSpec<G>>,
     ) -> Result<Vec<Box<dyn Discipline<P>>>, ParameterError>
     where
-        S: Surroundings<G>,
+        S: BuildContext<G>,
     {
         let queue = |(index, class): (usize, &CbqClass<QueueSpec<G>>)| {
             let classes = [self.classes, &[index]].concat();

@@ -2,7 +2,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `table.rs`, `texts.rs` | tables of named columns |
+//! | `table.rs`, `string_column.rs` | tables of named columns |
 //! | `series.rs` | time series |
 //! | `warning.rs` | warnings about a result |
 //! | `histogram.rs` | histograms of delays |
@@ -16,12 +16,12 @@ pub mod random;
 #[cfg(feature = "parquet")]
 pub mod run_file;
 mod series;
+mod string_column;
 mod table;
-mod texts;
 mod warning;
 
 pub use histogram::DelayHistogram;
 pub use series::Series;
+pub use string_column::StringColumn;
 pub use table::{Column, Table};
-pub use texts::Texts;
 pub use warning::Warning;

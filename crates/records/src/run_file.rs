@@ -13,7 +13,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersi
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
 
-use crate::texts::Texts;
+use crate::string_column::StringColumn;
 
 /// A value of the row itself.
 pub enum Fact<'a> {
@@ -30,7 +30,7 @@ pub enum Values<'a> {
     /// Counts and their differences.
     Integers(&'a [i64]),
     /// Names.
-    Texts(&'a Texts),
+    Texts(&'a StringColumn),
     /// Each value is a list, such as the samples of a time series.
     Samples(Vec<&'a [f64]>),
 }
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_table_is_a_list_of_rows() {
-        let names: Texts = ["a", "b"].into_iter().collect();
+        let names: StringColumn = ["a", "b"].into_iter().collect();
         let samples = Values::Samples(vec![&[1.0, 2.0][..], &[]]);
         let columns =
             vec![("name", Values::Texts(&names)), ("packets", Values::Integers(&[1, -1])), ("values", samples)];

@@ -1,12 +1,12 @@
 //! Tables of named columns.
 
-use crate::texts::Texts;
+use crate::string_column::StringColumn;
 
 /// One column of a [`Table`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     /// Names.
-    Text(Texts),
+    Text(StringColumn),
     /// Numbers, with the unit in the column's name; NaN for none.
     Float(Vec<f64>),
     /// Counts.
@@ -80,8 +80,8 @@ impl Table {
 
     /// The column's names; empty if it has none.
     #[must_use]
-    pub fn texts(&self, name: &str) -> &Texts {
-        const NONE: &Texts = &Texts::new();
+    pub fn texts(&self, name: &str) -> &StringColumn {
+        const NONE: &StringColumn = &StringColumn::new();
         match self.column(name) {
             Some(Column::Text(values)) => values,
             _ => NONE,

@@ -1,7 +1,7 @@
 //! The fate of the packets of a replay at one queue, flow by flow.
 
 use forebay_qdisc::{Backlog, Discipline, DropReason, FlowKey, MarkReason, Rate, Sink, Time, Watcher};
-use forebay_records::{Column, DelayHistogram, Table, Texts};
+use forebay_records::{Column, DelayHistogram, StringColumn, Table};
 
 use crate::arrivals::CapturedPacket;
 use crate::dissect::FlowIdentity;
@@ -175,7 +175,7 @@ impl<'a> Books<'a> {
 
     /// The delays of the queue: one row for each step of their histogram.
     pub fn delay_table(&self, name: &str) -> Table {
-        let (mut queues, mut delays, mut packets) = (Texts::new(), Vec::new(), Vec::new());
+        let (mut queues, mut delays, mut packets) = (StringColumn::new(), Vec::new(), Vec::new());
         for (end_ps, count) in self.delay.buckets() {
             queues.push(name);
             // No step ends after the greatest delay.

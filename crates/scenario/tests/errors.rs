@@ -157,6 +157,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("gauges_of_an_unknown_flow", "\"tcp-3\"", "\"tcp-5\""),
     ("trace_of_an_unknown_link", "link = \"bottleneck\"", "link = \"botleneck\""),
     ("too_many_samples", "\"100 ms\"", "\"1 ns\""),
+    ("two_cubics_of_linux", "{ segment = \"1000 B\" }", "{ congestion_control = \"linux_cubic\" }"),
     ("loss_has_moved", "delay = \"1 ms\"", "delay = \"1 ms\"\nloss = 0.01"),
     ("reordering_without_jitter", "delay = \"1 ms\"", "delay = \"1 ms\"\nimpairments.reordering = true"),
     (

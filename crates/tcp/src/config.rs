@@ -26,7 +26,8 @@ pub enum CongestionControl {
     /// BIC in Linux's arithmetic, as in ns-2 2.35.
     LinuxBic,
     /// CUBIC of 2007 in Linux's arithmetic, as in ns-2 2.35.
-    LinuxCubic,
+    #[cfg_attr(feature = "config", serde(rename = "linux_2_6_cubic"))]
+    Linux26Cubic,
 }
 
 /// Adds the bare names of the alternatives with parameters to the JSON Schema.
@@ -217,7 +218,7 @@ macro_rules! parameters {
 
 parameters! {
     /// Window law and recovery: "reno", "newreno", "bic" or "cubic" (the last two also as tables with parameters), or
-    /// "linux_bic" or "linux_cubic", in Linux's arithmetic as in ns-2 2.35.
+    /// "linux_bic" or "linux_2_6_cubic", in Linux's arithmetic as in ns-2 2.35.
     congestion_control: CongestionControl = CongestionControl::NewReno,
     /// Growth of the window at the start: "standard" (RFC 5681), "hystart" (Linux) or "hystart_plus_plus" (RFC 9406).
     /// Default: "hystart" with "cubic", otherwise "standard".

@@ -3,12 +3,15 @@
 const LAW: &str = "it is a law of TCP: `transport.tcp = { congestion_control = \"cubic\" }`";
 const MISSING: &str = "not implemented: `cubic` is the default of Linux, `forebay explain tcp` lists the others";
 
+const TWO_CUBICS: &str = "`cubic` is the CUBIC of today's Linux, `linux_2_6_cubic` that of 2007, which ns-2 2.35 runs";
+
 /// Names in other systems, each with the remedy.
 pub const COUNTERPARTS: &[(&str, &str)] = &[
     ("cubic", LAW),
     ("bic", LAW),
     ("reno", LAW),
     ("newreno", LAW),
+    ("linux_cubic", TWO_CUBICS),
     ("bbr", MISSING),
     ("bbr2", MISSING),
     ("bbr3", MISSING),

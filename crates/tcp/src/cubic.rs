@@ -19,7 +19,7 @@
 //!
 //! # Where we differ
 //! The window is a real number, as in the RFC, unless `arithmetic` is set: Linux computes in whole segments and
-//! milliseconds (`integer_cubic.rs`; CUBIC of 2007, which ns-2 has, is `linux_cubic`). A stage of congestion avoidance
+//! milliseconds (`linux_cubic.rs`; CUBIC of 2007, which ns-2 has, is `linux_2_6_cubic`). A stage of congestion avoidance
 //! begins with its first ACK. The threshold follows from what was in flight, W_max from the window itself. The
 //! Reno-friendly estimate never makes the window smaller.
 //!
@@ -28,7 +28,7 @@
 
 use alloc::boxed::Box;
 
-use crate::integer_cubic::IntegerCubic;
+use crate::linux_cubic::LinuxCubic;
 use crate::{CongestionSignal, RoundTrip, Time, Window, WindowLaw};
 use crate::{ParameterError, require};
 
@@ -83,7 +83,7 @@ impl CubicConfig {
     pub(crate) fn law(self) -> Box<dyn WindowLaw> {
         match self.arithmetic {
             CubicArithmetic::Exact => Box::new(Cubic::new(self)),
-            CubicArithmetic::Linux => Box::new(IntegerCubic::new(self)),
+            CubicArithmetic::Linux => Box::new(LinuxCubic::new(self)),
         }
     }
 }

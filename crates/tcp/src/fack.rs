@@ -27,7 +27,7 @@ use alloc::collections::VecDeque;
 
 use crate::connection::Connection;
 use crate::rate_reduction::{Progress, Reduction};
-use crate::recovery::{Recovery, Turn};
+use crate::recovery::{Recovery, RecoveryContext};
 use crate::{Ack, CongestionSignal, RateReduction, SackBlocks, TcpConfig, Time};
 
 /// A segment is lost when what has arrived reaches this many segments above its start.
@@ -295,7 +295,7 @@ impl ForwardAckRecovery {
     }
 
     /// Sends the first lost segment or, without one, new data; returns how much that puts into the network.
-    fn send_next(&mut self, turn: &mut Turn<'_>) -> Option<u64> {
+    fn send_next(&mut self, turn: &mut RecoveryContext<'_>) -> Option<u64> {
         let connection = &mut *turn.connection;
         if let Some((start, end)) = self.board.first_lost() {
             let payload = connection.payload_at(start).min(end - start);
@@ -362,8 +362,8 @@ impl Recovery for ForwardAckRecovery {
         self.has_found_loss && !self.has_recovered_from_timeout(connection)
     }
 
-    fn enter(&mut self, turn: &mut Turn<'_>) {
-        let Turn { connection, law, now, .. } = turn;
+    fn enter(&mut self, turn: &mut RecoveryContext<'_>) {
+        let RecoveryContext { connection, law, now, .. } = turn;
         let before_bytes = connection.window_bytes;
         connection.in_recovery = true;
         self.has_timed_out = false;
@@ -379,14 +379,14 @@ impl Recovery for ForwardAckRecovery {
         self.reduction = Reduction::begin(self.rule, flight, before_bytes);
     }
 
-    fn on_duplicate(&mut self, _turn: &mut Turn<'_>) {}
+    fn on_duplicate(&mut self, _turn: &mut RecoveryContext<'_>) {}
 
     /// RFC 6298, 5.3: any ACK of new data restarts the timer.
-    fn on_partial_ack(&mut self, turn: &mut Turn<'_>, _newly: u64) {
+    fn on_partial_ack(&mut self, turn: &mut RecoveryContext<'_>, _newly: u64) {
         turn.connection.restart_timer(turn.now);
     }
 
-    fn on_full_ack(&mut self, turn: &mut Turn<'_>) {
+    fn on_full_ack(&mut self, turn: &mut RecoveryContext<'_>) {
         turn.leave();
         self.board.clear();
         self.has_found_loss = false;
@@ -411,7 +411,7 @@ impl Recovery for ForwardAckRecovery {
         self.has_timed_out = false;
     }
 
-    fn send(&mut self, turn: &mut Turn<'_>) {
+    fn send(&mut self, turn: &mut RecoveryContext<'_>) {
         if self.has_recovered_from_timeout(turn.connection) {
             self.leave_timeout(turn.connection);
         }

@@ -252,9 +252,9 @@ fn at_ms(ms: u64) -> Time {
 }
 
 /// The data sent when `act` runs after 7 ms.
-fn sent_by(connection: &mut Connection, act: impl FnOnce(&mut Turn<'_>)) -> alloc::vec::Vec<u64> {
+fn sent_by(connection: &mut Connection, act: impl FnOnce(&mut RecoveryContext<'_>)) -> alloc::vec::Vec<u64> {
     let (mut out, mut law) = (Sent(alloc::vec::Vec::new()), crate::Reno);
-    act(&mut Turn { connection, law: &mut law, now: at_ms(7), out: &mut out });
+    act(&mut RecoveryContext { connection, law: &mut law, now: at_ms(7), out: &mut out });
     out.0
 }
 

@@ -57,7 +57,7 @@ pub trait WindowLaw: fmt::Debug + Send {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bic, BicConfig, Cubic, CubicArithmetic, CubicConfig, LinuxBic, LinuxCubic, Reno, Span, TcpConfig};
+    use crate::{Bic, BicConfig, Cubic, CubicArithmetic, CubicConfig, Linux26Cubic, LinuxBic, Reno, Span, TcpConfig};
     use alloc::boxed::Box;
     use alloc::vec::Vec;
     use proptest::prelude::*;
@@ -91,7 +91,7 @@ mod tests {
             Box::new(Cubic::new(CubicConfig::default())),
             linux.law(),
             Box::new(LinuxBic::new()),
-            Box::new(LinuxCubic::new()),
+            Box::new(Linux26Cubic::new()),
         ]
     }
 

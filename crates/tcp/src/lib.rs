@@ -12,8 +12,8 @@
 //! | `round_trip.rs` | round-trip estimate and retransmission timeout | RFC 6298 |
 //! | `law.rs`, `reno.rs` | window laws | RFC 5681 |
 //! | `cubic.rs`, `bic.rs` | window laws for fast, long paths | RFC 9438; Xu, Harfoush & Rhee 2004 |
-//! | `integer_cubic.rs` | CUBIC in the arithmetic of today's Linux | Linux 4.1 |
-//! | `linux_cubic.rs`, `linux_bic.rs` | both in Linux's arithmetic of 2007 | Linux 2.6.22, ns-2 2.35 |
+//! | `linux_cubic.rs` | CUBIC in the arithmetic of today's Linux | Linux 4.1 |
+//! | `linux_2_6_cubic.rs`, `linux_bic.rs` | both in Linux's arithmetic of 2007 | Linux 2.6.22, ns-2 2.35 |
 //! | `slow_start.rs`, `hystart.rs`, `hystart_plus_plus.rs` | slow starts | Ha & Rhee 2011; RFC 9406 |
 //! | `recovery.rs`, `newreno.rs`, `sack.rs` | recoveries | RFC 5681, 6582, 6675 |
 //! | `rack.rs`, `sent_segments.rs` | recovery by time, tail loss probe | RFC 8985 |
@@ -37,8 +37,8 @@ mod cubic;
 mod fack;
 mod hystart;
 mod hystart_plus_plus;
-mod integer_cubic;
 mod law;
+mod linux_2_6_cubic;
 mod linux_bic;
 mod linux_cubic;
 mod newreno;
@@ -70,8 +70,8 @@ pub use cubic::{Cubic, CubicArithmetic, CubicConfig};
 use forebay_units::require;
 pub use forebay_units::{Bytes, ParameterError, Span, Time};
 pub use law::{CongestionSignal, Window, WindowLaw};
+pub use linux_2_6_cubic::Linux26Cubic;
 pub use linux_bic::LinuxBic;
-pub use linux_cubic::LinuxCubic;
 pub use presets::Preset;
 pub use receiver::Receiver;
 pub use reno::Reno;

@@ -24,7 +24,7 @@
 //! `partial_ack_timer`, `full_ack_window`.
 
 use crate::connection::Connection;
-use crate::recovery::{Recovery, Turn};
+use crate::recovery::{Recovery, RecoveryContext};
 use crate::{FullAckWindow, PartialAckTimer, TcpConfig, Time};
 
 /// NewReno's answer to partial ACKs.
@@ -43,7 +43,7 @@ impl NewRenoRecovery {
 
 impl Recovery for NewRenoRecovery {
     /// RFC 6582, 3.2, step 3, "Partial acknowledgments".
-    fn on_partial_ack(&mut self, turn: &mut Turn<'_>, newly: u64) {
+    fn on_partial_ack(&mut self, turn: &mut RecoveryContext<'_>, newly: u64) {
         let connection = &mut *turn.connection;
         if !self.seen_partial_ack || self.timer == PartialAckTimer::SlowButSteady {
             connection.restart_timer(turn.now);
@@ -61,7 +61,7 @@ impl Recovery for NewRenoRecovery {
     }
 
     /// RFC 6582, 3.2, step 3, "Full acknowledgments".
-    fn on_full_ack(&mut self, turn: &mut Turn<'_>) {
+    fn on_full_ack(&mut self, turn: &mut RecoveryContext<'_>) {
         self.seen_partial_ack = false;
         if self.full_ack_window == FullAckWindow::FlightSize {
             let connection = &mut *turn.connection;

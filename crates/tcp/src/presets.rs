@@ -126,7 +126,7 @@ impl TcpConfig {
     pub fn ns2_linux(max_congestion_window_segments: u32) -> Self {
         Self {
             preset: Preset::Ns2Linux,
-            congestion_control: CongestionControl::LinuxCubic,
+            congestion_control: CongestionControl::Linux26Cubic,
             sack: true,
             fack: true,
             duplicate_acks_restart_timer: true,

@@ -22,7 +22,7 @@ use core::mem::take;
 
 use crate::connection::{Connection, Timer};
 use crate::rate_reduction::{Progress, Reduction};
-use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, Turn};
+use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, RecoveryContext};
 use crate::sent_segments::{SentSegment, SentSegments};
 use crate::undo::TIMESTAMP_RESOLUTION;
 use crate::{Ack, RateReduction, Span, TcpConfig, Time, TimeoutResponse};
@@ -228,7 +228,7 @@ impl RackRecovery {
 
     /// Sends a lost segment again, or repeats the last one as a probe. Its ACK must not end the round trip that is
     /// being timed (Karn).
-    fn retransmit(&mut self, segment: SentSegment, turn: &mut Turn<'_>) {
+    fn retransmit(&mut self, segment: SentSegment, turn: &mut RecoveryContext<'_>) {
         let connection = &mut *turn.connection;
         connection.stop_timing();
         let payload = connection.payload_at(segment.start).min(segment.end - segment.start);
@@ -237,7 +237,7 @@ impl RackRecovery {
     }
 
     /// Sends the next new segment, where there is one and the receiver's window has room; returns its bytes.
-    fn send_new(&mut self, turn: &mut Turn<'_>, limit: u64) -> Option<u64> {
+    fn send_new(&mut self, turn: &mut RecoveryContext<'_>, limit: u64) -> Option<u64> {
         let connection = &mut *turn.connection;
         let payload = connection.payload_at(connection.next);
         let is_allowed = connection.next < connection.end()
@@ -293,7 +293,7 @@ impl RackRecovery {
     }
 
     /// Section 7.3.
-    fn send_probe(&mut self, turn: &mut Turn<'_>) {
+    fn send_probe(&mut self, turn: &mut RecoveryContext<'_>) {
         // The probe may exceed the congestion window.
         let repeats = self.send_new(turn, u64::MAX).is_none();
         if repeats {
@@ -351,7 +351,7 @@ impl Recovery for RackRecovery {
         self.segments.has_unrepaired() && (connection.unacknowledged >= connection.recovery_point || is_after_timeout)
     }
 
-    fn enter(&mut self, turn: &mut Turn<'_>) {
+    fn enter(&mut self, turn: &mut RecoveryContext<'_>) {
         let resent = self.resent_in_flight(turn.connection);
         let is_coming_down = self.is_coming_down(turn.connection);
         let connection = &mut *turn.connection;
@@ -371,14 +371,14 @@ impl Recovery for RackRecovery {
         }
     }
 
-    fn on_duplicate(&mut self, _turn: &mut Turn<'_>) {}
+    fn on_duplicate(&mut self, _turn: &mut RecoveryContext<'_>) {}
 
     /// RFC 6298, 5.3: any ACK of new data restarts the timer.
-    fn on_partial_ack(&mut self, turn: &mut Turn<'_>, _newly: u64) {
+    fn on_partial_ack(&mut self, turn: &mut RecoveryContext<'_>, _newly: u64) {
         turn.connection.restart_timer(turn.now);
     }
 
-    fn on_full_ack(&mut self, turn: &mut Turn<'_>) {
+    fn on_full_ack(&mut self, turn: &mut RecoveryContext<'_>) {
         self.end_recovery();
         turn.leave();
     }
@@ -444,7 +444,7 @@ impl Recovery for RackRecovery {
         true
     }
 
-    fn on_deadline(&mut self, turn: &mut Turn<'_>) -> bool {
+    fn on_deadline(&mut self, turn: &mut RecoveryContext<'_>) -> bool {
         if turn.connection.timer == Timer::Probe {
             self.send_probe(turn);
             return false;
@@ -456,7 +456,7 @@ impl Recovery for RackRecovery {
         true
     }
 
-    fn send(&mut self, turn: &mut Turn<'_>) {
+    fn send(&mut self, turn: &mut RecoveryContext<'_>) {
         let window = turn.connection.window_bytes;
         let mut limit = window;
         if turn.connection.in_recovery || self.is_coming_down(turn.connection) {

@@ -26,7 +26,7 @@ fn the_tolerance_grows_with_dsacks_and_lasts_for_sixteen_recoveries() {
     }
     for recovery in 0..=16 {
         let mut out = Nowhere;
-        let mut turn = Turn { connection: &mut connection, law: &mut Reno, now: Time::ZERO, out: &mut out };
+        let mut turn = RecoveryContext { connection: &mut connection, law: &mut Reno, now: Time::ZERO, out: &mut out };
         rack.on_full_ack(&mut turn);
         assert_eq!(rack.tolerance, if recovery < 16 { 3 } else { 1 }, "{recovery}");
     }
@@ -284,7 +284,7 @@ fn a_loss_while_the_window_comes_down_after_a_mark_does_not_start_over() {
     rack.reduction.note_sent(1000, 10_000);
     rack.segments.mark_lost((at(1), 0), |segment| segment.start == 1);
     let mut out = Nowhere;
-    let mut turn = Turn { connection: &mut connection, law: &mut Reno, now: at(100), out: &mut out };
+    let mut turn = RecoveryContext { connection: &mut connection, law: &mut Reno, now: at(100), out: &mut out };
     rack.enter(&mut turn);
     assert!(matches!(rack.reduction, Reduction::Proportional { flight: 10_000, delivered: 0, sent: 1000 }));
 }

@@ -24,14 +24,14 @@ use crate::{Ack, CongestionSignal, SegmentOut, Time, WindowLaw};
 pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;
 
 /// The state of a recovery.
-pub(crate) struct Turn<'a> {
+pub(crate) struct RecoveryContext<'a> {
     pub connection: &'a mut Connection,
     pub law: &'a mut dyn WindowLaw,
     pub now: Time,
     pub out: &'a mut dyn SegmentOut,
 }
 
-impl Turn<'_> {
+impl RecoveryContext<'_> {
     /// Enters a recovery, and sends the first unacknowledged segment again. `resent` retransmissions are in flight.
     pub fn enter(&mut self, resent: u64) {
         self.begin(resent);
@@ -42,7 +42,7 @@ impl Turn<'_> {
     /// Enters a recovery: halves the window, unless that was done for a mark in the same window of data (RFC 3168,
     /// 6.1.2). `resent` retransmissions are in flight.
     pub fn begin(&mut self, resent: u64) {
-        let Turn { connection, law, now, .. } = self;
+        let RecoveryContext { connection, law, now, .. } = self;
         connection.in_recovery = true;
         connection.counters.fast_recoveries += 1;
         connection.stop_timing();
@@ -90,23 +90,23 @@ pub(crate) trait Recovery: fmt::Debug + Send {
     }
 
     /// Begins, if [`Recovery::is_due`] (RFC 5681, 3.2, steps 2 and 3).
-    fn enter(&mut self, turn: &mut Turn<'_>) {
+    fn enter(&mut self, turn: &mut RecoveryContext<'_>) {
         turn.enter(self.resent_in_flight(turn.connection));
         turn.connection.inflation = f64::from(DUPLICATE_THRESHOLD);
         turn.connection.apply_window();
     }
 
     /// A further duplicate ACK (RFC 5681, 3.2, step 4).
-    fn on_duplicate(&mut self, turn: &mut Turn<'_>) {
+    fn on_duplicate(&mut self, turn: &mut RecoveryContext<'_>) {
         turn.connection.inflation += 1.0;
         turn.connection.apply_window();
     }
 
     /// An ACK of `newly` bytes that does not cover all that was in flight at the start.
-    fn on_partial_ack(&mut self, turn: &mut Turn<'_>, newly: u64);
+    fn on_partial_ack(&mut self, turn: &mut RecoveryContext<'_>, newly: u64);
 
     /// An ACK of everything that was in flight at the start (RFC 5681, 3.2, step 6).
-    fn on_full_ack(&mut self, turn: &mut Turn<'_>) {
+    fn on_full_ack(&mut self, turn: &mut RecoveryContext<'_>) {
         turn.leave();
     }
 
@@ -135,12 +135,12 @@ pub(crate) trait Recovery: fmt::Debug + Send {
     }
 
     /// A timer other than that of retransmissions has expired. Whether a check for losses is due.
-    fn on_deadline(&mut self, _turn: &mut Turn<'_>) -> bool {
+    fn on_deadline(&mut self, _turn: &mut RecoveryContext<'_>) -> bool {
         false
     }
 
     /// Sends what may be sent, during a recovery or while a scoreboard is kept.
-    fn send(&mut self, turn: &mut Turn<'_>) {
+    fn send(&mut self, turn: &mut RecoveryContext<'_>) {
         turn.connection.send_allowed(turn.now, turn.out);
     }
 }
@@ -150,7 +150,7 @@ pub(crate) trait Recovery: fmt::Debug + Send {
 pub(crate) struct RenoRecovery;
 
 impl Recovery for RenoRecovery {
-    fn on_partial_ack(&mut self, turn: &mut Turn<'_>, _newly: u64) {
+    fn on_partial_ack(&mut self, turn: &mut RecoveryContext<'_>, _newly: u64) {
         turn.leave();
     }
 }

@@ -19,7 +19,7 @@
 
 use crate::connection::Connection;
 use crate::rate_reduction::{Progress, Reduction};
-use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, Turn};
+use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, RecoveryContext};
 use crate::scoreboard::Scoreboard;
 use crate::{Ack, RateReduction, TcpConfig, Time};
 
@@ -89,7 +89,7 @@ impl SackRecovery {
 
     /// Sends the next segment that RFC 6675's `NextSeg` yields; returns how much that puts into the pipe, or `None`
     /// where there is nothing to send.
-    fn send_next(&mut self, turn: &mut Turn<'_>) -> Option<u64> {
+    fn send_next(&mut self, turn: &mut RecoveryContext<'_>) -> Option<u64> {
         let connection = &mut *turn.connection;
         let from = self.highest_retransmitted.max(connection.unacknowledged);
         let highest_sacked = self.scoreboard.highest();
@@ -112,14 +112,14 @@ impl SackRecovery {
         }
     }
 
-    fn retransmit(&mut self, turn: &mut Turn<'_>, start: u64, end: u64) -> u64 {
+    fn retransmit(&mut self, turn: &mut RecoveryContext<'_>, start: u64, end: u64) -> u64 {
         let payload = turn.connection.payload_at(start).min(end - start);
         self.highest_retransmitted = turn.connection.transmit(start, payload, turn.now, turn.out);
         payload
     }
 
     /// NextSeg (4): once in a recovery, the highest segment that is missing.
-    fn rescue(&mut self, turn: &mut Turn<'_>) -> Option<u64> {
+    fn rescue(&mut self, turn: &mut RecoveryContext<'_>) -> Option<u64> {
         let connection = &mut *turn.connection;
         if connection.unacknowledged <= self.rescued_until {
             return None;
@@ -137,7 +137,7 @@ impl SackRecovery {
     }
 
     /// After a timeout: the data that the window allows, from the first unacknowledged number on, without arrived data.
-    fn send_in_order(&mut self, turn: &mut Turn<'_>) {
+    fn send_in_order(&mut self, turn: &mut RecoveryContext<'_>) {
         let connection = &mut *turn.connection;
         loop {
             let Some((start, end)) = self.scoreboard.hole(connection.next, u64::MAX) else { return };
@@ -180,7 +180,7 @@ impl Recovery for SackRecovery {
     }
 
     /// RFC 6675, section 5, step 4.
-    fn enter(&mut self, turn: &mut Turn<'_>) {
+    fn enter(&mut self, turn: &mut RecoveryContext<'_>) {
         let connection = &turn.connection;
         // RFC 9937, section 6.2: data SACKed before does not count, data of this ACK does.
         let flight = (connection.flight_bytes() + self.newly_bytes).saturating_sub(self.sacked_bytes);
@@ -209,10 +209,10 @@ impl Recovery for SackRecovery {
         self.scoreboard.missing(first, resent_below).div_ceil(self.segment_bytes) + u64::from(is_rescue_in_flight)
     }
 
-    fn on_duplicate(&mut self, _turn: &mut Turn<'_>) {}
+    fn on_duplicate(&mut self, _turn: &mut RecoveryContext<'_>) {}
 
     /// RFC 6298, 5.3: any ACK of new data restarts the timer.
-    fn on_partial_ack(&mut self, turn: &mut Turn<'_>, _newly: u64) {
+    fn on_partial_ack(&mut self, turn: &mut RecoveryContext<'_>, _newly: u64) {
         turn.connection.restart_timer(turn.now);
     }
 
@@ -222,7 +222,7 @@ impl Recovery for SackRecovery {
     }
 
     /// RFC 6675, section 5, step C.
-    fn send(&mut self, turn: &mut Turn<'_>) {
+    fn send(&mut self, turn: &mut RecoveryContext<'_>) {
         if !turn.connection.in_recovery {
             return self.send_in_order(turn);
         }

@@ -26,13 +26,13 @@ use crate::hystart::HyStart;
 use crate::hystart_plus_plus::HyStartPlusPlus;
 use crate::newreno::NewRenoRecovery;
 use crate::rack::RackRecovery;
-use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, RenoRecovery, Turn};
+use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, RecoveryContext, RenoRecovery};
 use crate::sack::SackRecovery;
 use crate::slow_start::{Departures, SlowStartPolicy};
 use crate::undo::Verdict;
 use crate::window_validation::WindowValidation;
 use crate::{
-    Ack, Bic, CongestionControl, CongestionSignal, IdleRestart, LinuxBic, LinuxCubic, Reno, RoundTrip, SegmentOut,
+    Ack, Bic, CongestionControl, CongestionSignal, IdleRestart, Linux26Cubic, LinuxBic, Reno, RoundTrip, SegmentOut,
     SenderCounters, SlowStart, TcpConfig, Time, TimeoutResponse, WindowLaw,
 };
 
@@ -88,7 +88,7 @@ impl Sender {
             CongestionControl::Bic(bic) => Box::new(Bic::new(bic)),
             CongestionControl::Cubic(cubic) => cubic.law(),
             CongestionControl::LinuxBic => Box::new(LinuxBic::new()),
-            CongestionControl::LinuxCubic => Box::new(LinuxCubic::new()),
+            CongestionControl::Linux26Cubic => Box::new(Linux26Cubic::new()),
         };
         let mut connection = Connection::new(config);
         let slow_start: Option<Box<dyn SlowStartPolicy>> = match config.slow_start() {
@@ -218,7 +218,7 @@ impl Sender {
             return;
         }
         if self.connection.timer != Timer::Retransmission {
-            let mut turn = Turn { connection: &mut self.connection, law: &mut *self.law, now, out };
+            let mut turn = RecoveryContext { connection: &mut self.connection, law: &mut *self.law, now, out };
             if self.recovery.on_deadline(&mut turn) {
                 self.recover_if_due(now, out);
                 self.send(now, out);
@@ -380,7 +380,7 @@ impl Sender {
         self.undo_if_spurious(ack, now);
         self.answer_mended_probe(now);
         let was_in_recovery = self.connection.in_recovery;
-        let mut turn = Turn { connection: &mut self.connection, law: &mut *self.law, now, out };
+        let mut turn = RecoveryContext { connection: &mut self.connection, law: &mut *self.law, now, out };
         if !was_in_recovery {
             turn.connection.duplicate_acks = 0;
             turn.connection.limited_transmit_bytes = 0;
@@ -406,7 +406,7 @@ impl Sender {
 
     /// Enters a recovery where a loss is known and none is under way.
     fn recover_if_due(&mut self, now: Time, out: &mut impl SegmentOut) {
-        let mut turn = Turn { connection: &mut self.connection, law: &mut *self.law, now, out };
+        let mut turn = RecoveryContext { connection: &mut self.connection, law: &mut *self.law, now, out };
         if !turn.connection.in_recovery && self.recovery.is_due(turn.connection) {
             self.recovery.enter(&mut turn);
         }
@@ -444,7 +444,7 @@ impl Sender {
         self.answer_mended_probe(now);
         let connection = &mut self.connection;
         connection.duplicate_acks = connection.duplicate_acks.saturating_add(1);
-        let mut turn = Turn { connection, law: &mut *self.law, now, out };
+        let mut turn = RecoveryContext { connection, law: &mut *self.law, now, out };
         if turn.connection.in_recovery {
             self.recovery.on_duplicate(&mut turn);
         } else if self.recovery.is_due(turn.connection) {
@@ -547,7 +547,7 @@ impl Sender {
             return;
         }
         if self.connection.in_recovery || self.connection.selective {
-            let mut turn = Turn { connection: &mut self.connection, law: &mut *self.law, now, out };
+            let mut turn = RecoveryContext { connection: &mut self.connection, law: &mut *self.law, now, out };
             self.recovery.send(&mut turn);
         } else {
             self.connection.send_allowed(now, out);

@@ -112,7 +112,7 @@ fn first_overshoot(control: CongestionControl, buffer: usize) -> u64 {
 /// 3851 of it (`make validate`), about half.
 #[test]
 fn the_first_overshoot_drops_thousands_as_in_ns2() {
-    for control in [CongestionControl::LinuxBic, CongestionControl::LinuxCubic] {
+    for control in [CongestionControl::LinuxBic, CongestionControl::Linux26Cubic] {
         let drops = first_overshoot(control, 100);
         assert!((2000..5000).contains(&drops), "{control:?}: {drops}");
     }

@@ -57,7 +57,7 @@ fn sack_goes_as_fast_as_in_ns2() {
 
 #[test]
 fn linux_cubic_goes_as_fast_as_in_ns2() {
-    assert_like_ns2(CongestionControl::LinuxCubic, true, &[(0.001, 6.60), (0.03, 1.076)]);
+    assert_like_ns2(CongestionControl::Linux26Cubic, true, &[(0.001, 6.60), (0.03, 1.076)]);
 }
 
 #[test]

@@ -75,12 +75,12 @@ fn sack_fills_a_full_buffer_like_ns2() {
 
 #[test]
 fn linux_cubic_fills_a_small_buffer_like_ns2() {
-    assert_like_ns2("Linux CUBIC", CongestionControl::LinuxCubic, true, 10, (9.968, 181.0, 5.07));
+    assert_like_ns2("Linux CUBIC", CongestionControl::Linux26Cubic, true, 10, (9.968, 181.0, 5.07));
 }
 
 #[test]
 fn linux_cubic_fills_a_full_buffer_like_ns2() {
-    assert_like_ns2("Linux CUBIC", CongestionControl::LinuxCubic, true, 50, (10.0, 122.0, 42.58));
+    assert_like_ns2("Linux CUBIC", CongestionControl::Linux26Cubic, true, 50, (10.0, 122.0, 42.58));
 }
 
 #[test]

@@ -15,10 +15,10 @@ use crate::error::RunError;
 use crate::ethernet::adapter::{Adapter, AdapterParts};
 use crate::ethernet::attached::AttachedParts;
 use crate::ethernet::control::ControlRows;
+use crate::ethernet::discipline_queues::{DisciplineQueues, ManagedParts};
 use crate::ethernet::forwarding::ForwardingEntry;
-use crate::ethernet::managed_queues::{ManagedParts, ManagedQueues};
 use crate::ethernet::output_queues::OutputQueues;
-use crate::ethernet::pause::{PauseObeyed, PauseOrders};
+use crate::ethernet::pause::{PauseRx, PauseTx};
 use crate::ethernet::port::{SwitchPort, SwitchPortParts};
 use crate::ethernet::switch::{EthernetSwitch, EthernetSwitchParts};
 use crate::host::endpoints::Endpoints;
@@ -194,7 +194,7 @@ impl Maker<'_> {
                     if disciplines.len() != classes {
                         return Err(RunError::Invariant(format!("`{name}`: {classes} classes have a queue each")));
                     }
-                    let managed = ManagedQueues::new(disciplines, is_fifo, links.len(), spec.strict_priority);
+                    let managed = DisciplineQueues::new(disciplines, is_fifo, links.len(), spec.strict_priority);
                     (books, Some(Box::new(managed)))
                 }
                 None => (Books::new(discipline.to_owned(), QueueBook::new(self.measured), rng), None),
@@ -208,8 +208,8 @@ impl Maker<'_> {
                 incoming,
                 line: rate,
                 service: ServiceRate::new(rate, service),
-                orders: PauseOrders::new(spec.flow_control, rate),
-                obeyed: PauseObeyed::new(view.pause_by_class, rate, spec.reaction),
+                orders: PauseTx::new(spec.flow_control, rate),
+                obeyed: PauseRx::new(view.pause_by_class, rate, spec.reaction),
                 managed,
                 queues: OutputQueues::new(spec.arbiter, links.len(), classes, spec.strict_priority),
                 point: spec.congestion.as_ref().map(|it| (it.congestion_point(point, rate), it.sampler())),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forebay_records::Texts;
+use forebay_records::StringColumn;
 use forebay_records::random::salt;
 use forebay_switching::{PathPolicy, PathPolicyConfig};
 
@@ -97,7 +97,7 @@ impl Graph {
     /// If a node has more inputs than packets can tell apart.
     pub fn new(
         nodes: &[NodeSpec],
-        names: &Texts,
+        names: &StringColumn,
         edges: Vec<Edge>,
         flows: &Flows,
         paths: &PathPolicyConfig,

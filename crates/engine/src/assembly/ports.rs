@@ -10,7 +10,7 @@ use crate::assembly::ways::{PortPlan, Ways};
 use crate::driver::node::Node;
 use crate::driver::routes::Way;
 use crate::error::RunError;
-use crate::ethernet::managed_queues::ManagedParts;
+use crate::ethernet::discipline_queues::ManagedParts;
 use crate::link::Link;
 use crate::link::impaired::Impaired;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};

@@ -25,11 +25,11 @@ pub(crate) trait Node: Send {
     /// The time at which it is due without an arrival.
     fn next(&self) -> Time;
 
-    /// Does everything before `until`. Returns how long its link is busy with settled packets (before that, and before
+    /// Does everything before `until`. Returns how long its link is busy with committed packets (before that, and before
     /// `until`, it begins to send nothing more), and when it is due next without an arrival.
     fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time);
 
-    /// Settles nothing ahead of time: the same results, slower.
+    /// Commits nothing ahead of time: the same results, slower.
     #[cfg(feature = "oracle")]
     fn decide_nothing_ahead(&mut self) {}
 

@@ -1,7 +1,7 @@
 //! The adapter: the end node of an Ethernet.
 //!
-//! To send (`ingress.rs`), each flow has a virtual output queue and, while congestion management requires one, a rate
-//! limiter. To receive (`egress.rs`), a buffer holds the frames that the node has not taken yet, and stops the switch
+//! To send (`transmit.rs`), each flow has a virtual output queue and, while congestion management requires one, a rate
+//! limiter. To receive (`receive.rs`), a buffer holds the frames that the node has not taken yet, and stops the switch
 //! by PAUSE. A free port sends in this order: PAUSE, probes (control frames to destinations), messages to sources,
 //! data. PAUSE from the switch stops only data and probes. A reaction point is notified of a data frame when it has
 //! been sent, or later if it would only count it.
@@ -17,10 +17,10 @@ use crate::driver::node::Channels;
 use crate::driver::ring::Ring;
 use crate::ethernet::attached::{Attached, AttachedParts};
 use crate::ethernet::control::{ControlRows, PauseFrame, control_frame};
-use crate::ethernet::egress::{DestinationFlow, Egress};
 use crate::ethernet::frames::GeneratorParts;
-use crate::ethernet::ingress::Ingress;
-use crate::ethernet::pause::{PauseObeyed, PauseOrders};
+use crate::ethernet::pause::{PauseRx, PauseTx};
+use crate::ethernet::receive::{DestinationFlow, Receive};
+use crate::ethernet::transmit::Transmit;
 use crate::ethernet::voq::SourceFlow;
 use crate::link::Link;
 use crate::observe::handed_in::{ControlCount, PortReport};
@@ -67,14 +67,14 @@ pub(crate) struct Adapter {
     classes: u8,
     /// By flow: index of its data queue in `ingress`, or its index in `egress`.
     numbers: Vec<u32>,
-    egress: Egress,
-    ingress: Ingress,
+    egress: Receive,
+    ingress: Transmit,
     /// The queue of the frame being sent, if its reaction point must be notified on time.
     sending: Option<usize>,
     /// To sources.
     messages: Ring<Packet>,
-    orders: PauseOrders,
-    obeyed: PauseObeyed,
+    orders: PauseTx,
+    obeyed: PauseRx,
     /// By class.
     probes: [Ring<Packet>; SharedMemory::CLASSES],
     out_link: LinkId,
@@ -116,13 +116,13 @@ impl Adapter {
         }
         let answers_data =
             attached.is_some() || spec.congestion.as_ref().is_some_and(CongestionManagement::answers_data);
-        let ingress = Ingress::new(sources, generators, spec.voq_limit, spec.rate_limiters, out_rate);
+        let ingress = Transmit::new(sources, generators, spec.voq_limit, spec.rate_limiters, out_rate);
         let mut adapter = Self {
             classes: ingress.classes(),
             ingress,
-            egress: Egress::new(destinations, answers_data, spec.egress_bytes, in_rate, spec.service),
-            orders: PauseOrders::new(spec.flow_control, in_rate),
-            obeyed: PauseObeyed::new(pause_by_class, out_rate, spec.reaction),
+            egress: Receive::new(destinations, answers_data, spec.egress_bytes, in_rate, spec.service),
+            orders: PauseTx::new(spec.flow_control, in_rate),
+            obeyed: PauseRx::new(pause_by_class, out_rate, spec.reaction),
             messages: Ring::default(),
             probes: Default::default(),
             probing: 0,

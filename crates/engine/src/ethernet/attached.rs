@@ -8,7 +8,7 @@ use crate::driver::node::Channels;
 use crate::host::endpoint::MadeEndpoint;
 use crate::host::outbox::{Exit, Outbox};
 use crate::host::send_path::SendPath;
-use crate::host::several::{End, Endpoints};
+use crate::host::several::{Endpoints, HostEndpoint};
 use crate::observe::report::Report;
 use crate::packet::Packet;
 

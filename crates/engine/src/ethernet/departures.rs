@@ -1,4 +1,4 @@
-//! The settled departures of a switch port.
+//! The committed departures of a switch port.
 
 use forebay_qdisc::Time;
 
@@ -129,7 +129,7 @@ impl Departures {
     }
 
     /// Takes back the last frame, as it was queued, if it begins after `now` and is not on the link.
-    pub fn take_back(&mut self, now: Time) -> Option<Packet> {
+    pub fn revoke(&mut self, now: Time) -> Option<Packet> {
         let last = *self.back().filter(|last| last.start > now && !self.are_sent())?;
         self.end = self.end.wrapping_sub(1);
         Some(self.packets[slot(self.end)].arriving(last.arrived, u32::from(last.input)))
@@ -165,8 +165,7 @@ mod tests {
             assert!(departures.send_next(at(20)).is_none() && !departures.are_sent());
             // A frame that the link does not have yet may already have ended.
             assert_eq!(std::iter::from_fn(|| departures.pop()).take(2).last().map(|first| first.start), Some(at(10)));
-            let taken: Vec<Time> =
-                std::iter::from_fn(|| departures.take_back(at(20))).map(|packet| packet.time).collect();
+            let taken: Vec<Time> = std::iter::from_fn(|| departures.revoke(at(20))).map(|packet| packet.time).collect();
             assert_eq!(taken, [Time::from_picoseconds(5)]);
             assert_eq!(departures.pop().map(|first| first.start), Some(at(20)));
             assert_eq!((departures.len(), departures.first_end(), departures.are_sent()), (0, Time::NEVER, false));

@@ -67,12 +67,12 @@ impl OutputQueues {
         self.queues.len() == 1
     }
 
-    /// The next frame. Only for a FIFO.
+    /// The next frame. SoleEndpoint for a FIFO.
     pub fn front(&self) -> Option<&Packet> {
         self.queues[0].front()
     }
 
-    /// Puts a frame at the front. Only for a FIFO.
+    /// Puts a frame at the front. SoleEndpoint for a FIFO.
     pub fn put_back(&mut self, packet: Packet) {
         self.queues[0].push_front(packet);
         self.occupied = 1;

@@ -19,7 +19,7 @@ pub(crate) enum Stopped {
 /// Decides when the feeder of a buffer must stop and may continue.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct PauseOrders {
+pub(crate) struct PauseTx {
     /// Below this use of the buffer nothing is stopped.
     high: u64,
     /// The time at which to repeat a PAUSE frame. [`Time::NEVER`] while nothing is stopped.
@@ -31,7 +31,7 @@ pub(crate) struct PauseOrders {
     pending: Vec<Option<u16>>,
 }
 
-impl PauseOrders {
+impl PauseTx {
     /// The buffer is fed by a link of this rate.
     pub fn new(flow_control: FlowControl, rate: Rate) -> Self {
         let (senders, high) = match flow_control {
@@ -44,7 +44,7 @@ impl PauseOrders {
         Self { pending: vec![None; senders.len()], senders, any_pending: false, high, poll_at: Time::NEVER }
     }
 
-    /// To be called after each change of the buffer and at [`PauseOrders::poll_at`]. The buffer holds `used` bytes, of
+    /// To be called after each change of the buffer and at [`PauseTx::poll_at`]. The buffer holds `used` bytes, of
     /// these `of_class` of `class`.
     #[inline]
     pub fn watch(&mut self, class: usize, used: u64, of_class: u64, now: Time) {
@@ -66,7 +66,7 @@ impl PauseOrders {
         }
     }
 
-    /// Below this use of the buffer [`PauseOrders::watch`] does nothing.
+    /// Below this use of the buffer [`PauseTx::watch`] does nothing.
     pub fn watches_from(&self) -> u64 {
         if self.has_stopped() { 0 } else { self.high }
     }
@@ -115,7 +115,7 @@ impl PauseOrders {
 
 /// The state of a port that its neighbour can pause.
 #[derive(Debug)]
-pub(crate) struct PauseObeyed {
+pub(crate) struct PauseRx {
     /// One for all classes, or one per class.
     receivers: Vec<PauseReceiver>,
     /// When the last pause of any class ends.
@@ -126,7 +126,7 @@ pub(crate) struct PauseObeyed {
     coming: Ring<(Time, PauseFrame)>,
 }
 
-impl PauseObeyed {
+impl PauseRx {
     /// The port sends at this rate. `by_class`: its neighbour may stop single classes.
     pub fn new(by_class: bool, rate: Rate, reaction: Span) -> Self {
         let receivers = if by_class { SharedMemory::CLASSES } else { 1 };
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn one_buffer_stops_every_class_at_the_high_mark_and_frees_it_at_the_low_one() {
-        let mut orders = PauseOrders::new(FlowControl::Pause(CONFIG), RATE);
+        let mut orders = PauseTx::new(FlowControl::Pause(CONFIG), RATE);
         orders.watch(3, 9999, 0, at(0));
         assert!(!orders.is_pending());
         orders.watch(3, 10_000, 0, at(1));
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn classes_stop_alone_and_are_told_together() {
-        let mut orders = PauseOrders::new(FlowControl::Priority(CONFIG), RATE);
+        let mut orders = PauseTx::new(FlowControl::Priority(CONFIG), RATE);
         orders.watch(1, 30_000, 10_000, at(0));
         orders.watch(2, 30_000, 9000, at(0));
         orders.watch(5, 30_000, 11_000, at(0));
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn an_order_holds_after_the_time_of_reaction() {
-        let mut obeyed = PauseObeyed::new(true, RATE, Span::from_nanoseconds(100));
+        let mut obeyed = PauseRx::new(true, RATE, Span::from_nanoseconds(100));
         // Two quanta are 102.4 ns.
         obeyed.receive(PauseFrame { classes: 0b10, quanta: 2 }, at(1000));
         assert_eq!((obeyed.free_classes(at(1099)), obeyed.next_order()), (0xff, at(1100)));

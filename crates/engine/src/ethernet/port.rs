@@ -1,7 +1,7 @@
 //! A port of an Ethernet switch.
 //!
-//! A departure is *settled* when its start time is fixed, on arrival if possible. The link receives the frame when it
-//! begins. Until then it can be taken back.
+//! A departure is *committed* when its start time is fixed, on arrival if possible. The link receives the frame when it
+//! begins. Until then it can be revoked.
 
 use forebay_qdisc::{Packet as _, Rate, Span, Time};
 use forebay_switching::SharedMemory;
@@ -10,10 +10,10 @@ use forebay_switching::congestion::{CongestionPoint, Context, Sampler};
 use crate::driver::node::Channels;
 use crate::driver::ring::Ring;
 use crate::ethernet::departures::{Departure, Departures};
+use crate::ethernet::discipline_queues::DisciplineQueues;
 use crate::ethernet::forwarding::ForwardingEntry;
-use crate::ethernet::managed_queues::ManagedQueues;
 use crate::ethernet::output_queues::OutputQueues;
-use crate::ethernet::pause::{PauseObeyed, PauseOrders};
+use crate::ethernet::pause::{PauseRx, PauseTx};
 use crate::link::Link;
 use crate::link::service::ServiceRate;
 use crate::observe::handed_in::PortReport;
@@ -30,15 +30,15 @@ pub(crate) struct SwitchPort {
     /// When the next frame may begin. At a reduced service rate, later than the link is free.
     free_at: Time,
     first_end: Time,
-    /// From then on, an arrival may be settled at once. [`Time::NEVER`] while frames wait.
+    /// From then on, an arrival may be committed at once. [`Time::NEVER`] while frames wait.
     open_from: Time,
     /// Duration of a frame of `span_is_of_bytes` that ends by `service_changes_at`.
     service_span: Span,
     service_changes_at: Time,
     span_is_of_bytes: u32,
-    /// Maximum of settled departures. One where a later frame may go first.
+    /// Maximum of committed departures. One where a later frame may go first.
     depth: u32,
-    /// Whether a later frame may go first, or disciplines hold the frames: no frame is settled on arrival.
+    /// Whether a later frame may go first, or disciplines hold the frames: no frame is committed on arrival.
     pub chooses: bool,
     /// The longest queue so far. Shorter ones are not booked.
     longest: u32,
@@ -47,14 +47,14 @@ pub(crate) struct SwitchPort {
     sampler: Sampler,
     pub link: Link,
     /// The queue under disciplines. Then `queues` is empty.
-    pub managed: Option<Box<ManagedQueues>>,
+    pub managed: Option<Box<DisciplineQueues>>,
     departures: Departures,
     /// Whether this port is in the switch's `holding`.
-    pub holds_settled: bool,
+    pub holds_committed: bool,
     pub books: Books,
     pub queues: OutputQueues,
-    pub orders: PauseOrders,
-    pub obeyed: PauseObeyed,
+    pub orders: PauseTx,
+    pub obeyed: PauseRx,
     /// To sources.
     pub messages: Ring<Packet>,
     pub incoming: LinkId,
@@ -81,10 +81,10 @@ pub(crate) struct SwitchPortParts {
     pub incoming: LinkId,
     pub line: Rate,
     pub service: ServiceRate,
-    pub orders: PauseOrders,
-    pub obeyed: PauseObeyed,
+    pub orders: PauseTx,
+    pub obeyed: PauseRx,
     pub queues: OutputQueues,
-    pub managed: Option<Box<ManagedQueues>>,
+    pub managed: Option<Box<DisciplineQueues>>,
     /// With the sampler of the scheme.
     pub point: Option<(Box<dyn CongestionPoint>, Sampler)>,
     pub books: Books,
@@ -106,7 +106,7 @@ impl SwitchPort {
             chooses,
             longest: 0,
             departures: Departures::new(),
-            holds_settled: false,
+            holds_committed: false,
             link: parts.link,
             books: parts.books,
             queues: parts.queues,
@@ -131,7 +131,7 @@ impl SwitchPort {
     }
 
     #[cfg(feature = "oracle")]
-    pub fn settle_nothing_ahead(&mut self) {
+    pub fn commit_nothing_ahead(&mut self) {
         self.depth = 1;
     }
 
@@ -194,7 +194,7 @@ impl SwitchPort {
         self.longest = self.books.book.longest as u32;
     }
 
-    /// When a frame settled at `now` would begin. `None` if too many are settled, or if it may not wait.
+    /// When a frame committed at `now` would begin. `None` if too many are committed, or if it may not wait.
     #[inline]
     fn next_start(&self, now: Time, may_wait: bool) -> Option<Time> {
         let start = now.max(self.free_at);
@@ -209,7 +209,7 @@ impl SwitchPort {
         (now >= self.free_at.max(self.open_from)) & (self.departures.len() < self.depth)
     }
 
-    /// When an arrival at `now` begins, if this can be settled.
+    /// When an arrival at `now` begins, if this can be committed.
     #[inline]
     pub fn start_on_arrival(&self, now: Time, is_probe: bool) -> Option<Time> {
         if now < self.open_from { None } else { self.next_start(now, !is_probe) }
@@ -222,7 +222,7 @@ impl SwitchPort {
         }
     }
 
-    /// The next queued frame that can be settled at `now`, and its start.
+    /// The next queued frame that can be committed at `now`, and its start.
     pub fn next_departure(
         &mut self,
         now: Time,
@@ -241,11 +241,11 @@ impl SwitchPort {
         Some((self.queues.pop(self.obeyed.free_classes(now))?, start))
     }
 
-    /// Settles at `now` that a frame, queued at `packet.time`, begins at `start`, or later if the service rate is zero
+    /// Commits at `now` that a frame, queued at `packet.time`, begins at `start`, or later if the service rate is zero
     /// then. `row` is as in [`Departure`].
     /// Returns false if the link does not have it yet.
     #[inline(always)]
-    pub fn settle(
+    pub fn commit(
         &mut self,
         packet: &Packet,
         start: Time,
@@ -282,7 +282,7 @@ impl SwitchPort {
         false
     }
 
-    /// When the first settled frame begins that the link does not have yet.
+    /// When the first committed frame begins that the link does not have yet.
     #[inline]
     pub fn next_begin(&self) -> Time {
         self.departures.next_begin()
@@ -314,14 +314,14 @@ impl SwitchPort {
         (begin, end)
     }
 
-    /// Returns settled frames that begin after `now` to the queue.
+    /// Returns committed frames that begin after `now` to the queue.
     #[cold]
-    pub fn take_back(&mut self, now: Time) {
-        while let Some(packet) = self.departures.take_back(now) {
+    pub fn revoke(&mut self, now: Time) {
+        while let Some(packet) = self.departures.revoke(now) {
             self.queues.put_back(packet);
         }
-        let settled_until = self.departures.back().map_or(Time::ZERO, |last| last.end);
-        self.free_at = settled_until.max(self.control_until);
+        let committed_until = self.departures.back().map_or(Time::ZERO, |last| last.end);
+        self.free_at = committed_until.max(self.control_until);
         self.first_end = self.departures.first_end();
         // A frame may have waited for the end of a rate of zero, which is yet to come.
         self.span_is_of_bytes = 0;
@@ -365,18 +365,18 @@ impl SwitchPort {
         }
     }
 
-    /// All settled frames must have begun.
+    /// All committed frames must have begun.
     fn link_free_at(&self) -> Time {
         let line_end = |last: &Departure| last.start + self.line.transmission_time(u64::from(last.len_bytes));
         self.departures.back().map_or(Time::ZERO, line_end).max(self.control_until)
     }
 
-    /// For a control frame. All settled frames must have begun.
+    /// For a control frame. All committed frames must have begun.
     pub fn is_link_free(&self, now: Time) -> bool {
         self.link_free_at() <= now
     }
 
-    /// All settled frames must have begun.
+    /// All committed frames must have begun.
     pub fn send_control(&mut self, frame: Packet, now: Time, channels: &mut Channels) {
         self.control_until = now + self.line.transmission_time(u64::from(frame.len_bytes()));
         self.free_at = self.control_until.max(self.free_at);

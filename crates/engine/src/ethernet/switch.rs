@@ -5,9 +5,9 @@
 //! by PAUSE. A paused output finishes the current frame and begins no other of the paused classes. Messages to sources
 //! go ahead of data, ignore PAUSE and take no memory. Probes to destinations queue with the data.
 //!
-//! A departure is settled as early as possible, mostly on arrival, so that most frames need no further event. An idle
+//! A departure is committed as early as possible, mostly on arrival, so that most frames need no further event. An idle
 //! port that chooses among its frames waits for the last arrival of the instant: no frame of a high class waits for one
-//! of a low class that arrived with it. Settled frames that have not begun are taken back before a control frame and at
+//! of a low class that arrived with it. Committed frames that have not begun are revoked before a control frame and at
 //! a PAUSE. Memory is released at once while a feeder waits for it, otherwise before it is read.
 
 use forebay_qdisc::{Ecn, Span, Time};
@@ -62,7 +62,7 @@ pub(crate) struct EthernetSwitch {
     deadlines: Tournament,
     checkpoints: Checkpoints,
     forwarding_delay: Span,
-    /// Ports with settled frames that are not on the link yet. None of these begins before `next_begin`.
+    /// Ports with committed frames that are not on the link yet. None of these begins before `next_begin`.
     holding: Vec<u8>,
     next_begin: Time,
     /// Ports that choose a frame after the last arrival at `choosing_at`.
@@ -138,7 +138,7 @@ impl EthernetSwitch {
     fn obey(&mut self, number: usize, now: Time, channels: &mut Channels) {
         let port = &mut self.ports[number];
         if !port.obeyed.is_free(now) {
-            port.take_back(now);
+            port.revoke(now);
         }
         self.look_at(number, now, channels);
     }
@@ -186,7 +186,7 @@ impl EthernetSwitch {
         self.look_at(number, now, channels);
     }
 
-    /// Sends PAUSE to the feeder of `input` if required. May take back settled frames of that port that begin after
+    /// Sends PAUSE to the feeder of `input` if required. May revoke committed frames of that port that begin after
     /// `begun`.
     #[inline]
     fn watch_memory(&mut self, input: usize, class: usize, now: Time, begun: Time, channels: &mut Channels) {
@@ -205,7 +205,7 @@ impl EthernetSwitch {
             return;
         }
         self.upkeep_due = self.upkeep_due.min(self.ports[input].orders.poll_at());
-        self.ports[input].take_back(begun);
+        self.ports[input].revoke(begun);
         self.look_at(input, now, channels);
         // While a feeder is stopped, the end of every transmission is an event.
         self.has_stopped = self.ports.iter().any(|port| port.orders.has_stopped());
@@ -222,7 +222,7 @@ impl EthernetSwitch {
         }
         let port = &mut self.ports[number];
         if port.control_waits() {
-            port.take_back(now);
+            port.revoke(now);
             if port.is_link_free(now) {
                 self.send_control(number, now, channels);
             }
@@ -245,7 +245,7 @@ impl EthernetSwitch {
             } else {
                 self.entry(&packet).row()
             };
-            if !self.ports[number].settle(&packet, start, class, row, now, channels) {
+            if !self.ports[number].commit(&packet, start, class, row, now, channels) {
                 self.keep(number);
             }
         }

@@ -20,7 +20,7 @@ use crate::host::endpoints::BulkEnd;
 use crate::host::endpoints::EndpointId;
 use crate::host::outbox::{Exit, NodePorts, Outbox};
 use crate::host::send_path::SendPath;
-use crate::host::several::{End, Endpoints};
+use crate::host::several::{Endpoints, HostEndpoint};
 use crate::host::tcp::{TcpSink, TcpSource};
 use crate::link::Link;
 use crate::observe::report::Report;
@@ -73,7 +73,7 @@ struct Host<E> {
     behind: Span,
 }
 
-impl<E: End> Host<E> {
+impl<E: HostEndpoint> Host<E> {
     /// Cache lines that a packet touches.
     const HOT_LINES: usize = (offset_of!(Self, end) + E::HOT_BYTES).div_ceil(LINE_BYTES);
 }
@@ -105,7 +105,7 @@ pub(crate) fn hosts(
     })
 }
 
-impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
+impl<E: HostEndpoint, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
     fn new(
         plans: Vec<HostPlan>,
         mut make: impl FnMut(&HostPlan) -> Result<HostParts, RunError>,
@@ -249,7 +249,7 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
     }
 }
 
-impl<E: End, const ARE_MANY: bool> Node for Hosts<E, ARE_MANY> {
+impl<E: HostEndpoint, const ARE_MANY: bool> Node for Hosts<E, ARE_MANY> {
     fn start(&mut self, _me: NodeId, channels: &mut Channels) {
         for host in 0..self.hosts.len() as u32 {
             self.plan(host, channels.measured.to);

@@ -16,7 +16,7 @@ use crate::observe::report::Report;
 use crate::packet::Packet;
 
 /// The endpoints at the end of a host's links.
-pub(crate) trait End: Sized + Send {
+pub(crate) trait HostEndpoint: Sized + Send {
     /// Whether it is one endpoint, so that nothing depends on the endpoint's number.
     const IS_ONE: bool;
 
@@ -37,7 +37,7 @@ pub(crate) trait End: Sized + Send {
 
     fn finish(&mut self, end: Time, report: &mut Report);
 
-    /// Prefetches what [`End::receive`] touches beyond itself.
+    /// Prefetches what [`HostEndpoint::receive`] touches beyond itself.
     #[inline]
     fn prefetch(&self, _number: u32) {}
 
@@ -47,15 +47,15 @@ pub(crate) trait End: Sized + Send {
 }
 
 /// An endpoint that is alone on its host.
-pub(crate) trait Only: Endpoint + Sized {
-    /// See [`End::HOT_BYTES`].
+pub(crate) trait SoleEndpoint: Endpoint + Sized {
+    /// See [`HostEndpoint::HOT_BYTES`].
     const HOT_BYTES: usize;
 
     /// `None` if it is of another kind.
     fn of(endpoint: MadeEndpoint) -> Option<Self>;
 }
 
-impl Only for TcpSource {
+impl SoleEndpoint for TcpSource {
     const HOT_BYTES: usize = Self::HOT_BYTES;
 
     fn of(endpoint: MadeEndpoint) -> Option<Self> {
@@ -63,7 +63,7 @@ impl Only for TcpSource {
     }
 }
 
-impl Only for TcpSink {
+impl SoleEndpoint for TcpSink {
     const HOT_BYTES: usize = size_of::<Self>();
 
     fn of(endpoint: MadeEndpoint) -> Option<Self> {
@@ -71,13 +71,13 @@ impl Only for TcpSink {
     }
 }
 
-impl<E: Only> End for E {
+impl<E: SoleEndpoint> HostEndpoint for E {
     const IS_ONE: bool = true;
-    const HOT_BYTES: usize = <Self as Only>::HOT_BYTES;
+    const HOT_BYTES: usize = <Self as SoleEndpoint>::HOT_BYTES;
 
     fn of(mut endpoints: Vec<MadeEndpoint>, _first: u32, _salts: Vec<u32>) -> Option<Self> {
         let last = endpoints.pop()?;
-        if endpoints.is_empty() { Only::of(last) } else { None }
+        if endpoints.is_empty() { SoleEndpoint::of(last) } else { None }
     }
 
     #[inline]
@@ -106,10 +106,10 @@ impl<E: Only> End for E {
 
 pub(crate) enum Endpoints {
     One(Box<dyn Endpoint>),
-    Several(Box<Several>),
+    Several(Box<EndpointSet>),
 }
 
-impl End for Endpoints {
+impl HostEndpoint for Endpoints {
     const IS_ONE: bool = false;
     const HOT_BYTES: usize = size_of::<Self>();
 
@@ -119,7 +119,7 @@ impl End for Endpoints {
             return Some(Self::One(last.boxed()));
         }
         endpoints.push(last);
-        Some(Self::Several(Box::new(Several::new(endpoints, first, salts))))
+        Some(Self::Several(Box::new(EndpointSet::new(endpoints, first, salts))))
     }
 
     #[inline]
@@ -170,7 +170,7 @@ impl End for Endpoints {
     }
 }
 
-pub(crate) struct Several {
+pub(crate) struct EndpointSet {
     /// Each with the time of its timer entry.
     endpoints: Vec<(Box<dyn Endpoint>, Time)>,
     first: u32,
@@ -181,7 +181,7 @@ pub(crate) struct Several {
     timers: BinaryHeap<Reverse<(Time, u64, u32)>>,
 }
 
-impl Several {
+impl EndpointSet {
     fn new(endpoints: Vec<MadeEndpoint>, first: u32, salts: Vec<u32>) -> Self {
         let endpoints: Vec<_> = endpoints.into_iter().map(|endpoint| (endpoint.boxed(), Time::NEVER)).collect();
         let timers = BinaryHeap::with_capacity(endpoints.len());

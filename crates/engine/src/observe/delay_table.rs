@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use forebay_records::{Column, DelayHistogram, Table, Texts};
+use forebay_records::{Column, DelayHistogram, StringColumn, Table};
 
 use crate::observe::handed_in::FlowLabels;
 
@@ -29,7 +29,7 @@ impl DelayTable {
     }
 
     pub fn table(self, labels: &FlowLabels) -> Table {
-        let (mut names, mut kinds) = (Texts::new(), Texts::new());
+        let (mut names, mut kinds) = (StringColumn::new(), StringColumn::new());
         let (mut delays, mut packets) = (Vec::new(), Vec::new());
         for (group, of_group) in self.groups {
             let (name, kind) = labels.name_of_group(group);

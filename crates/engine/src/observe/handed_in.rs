@@ -1,7 +1,7 @@
 //! The records that the parts of a network hand in when a run ends.
 
 use forebay_qdisc::{Backlog, Rate, Span};
-use forebay_records::Texts;
+use forebay_records::StringColumn;
 
 use crate::observe::loss_book::LossBook;
 use crate::observe::queue_book::Books;
@@ -34,7 +34,7 @@ pub(crate) struct LinkReport {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowLabels {
-    names: Texts,
+    names: StringColumn,
     /// Name and kind of each group, and the group of each flow.
     groups: Vec<(String, &'static str)>,
     group_of: Vec<u32>,
@@ -75,7 +75,7 @@ impl FlowLabels {
         &self.groups[self.group_of[flow] as usize].0
     }
 
-    pub fn into_columns(self) -> [Texts; 3] {
+    pub fn into_columns(self) -> [StringColumn; 3] {
         let of_flows = || self.group_of.iter().map(|&group| &self.groups[group as usize]);
         let (groups, kinds) = (of_flows().map(|(name, _)| name).collect(), of_flows().map(|(_, kind)| kind).collect());
         [self.names, groups, kinds]

@@ -1,7 +1,7 @@
 //! Gathers the books of all nodes, checks that every packet is accounted for, and makes the tables.
 
 use forebay_qdisc::{Rate, Span};
-use forebay_records::{Series, Texts, Warning};
+use forebay_records::{Series, StringColumn, Warning};
 
 use crate::error::RunError;
 use crate::observe::deadlock;
@@ -54,7 +54,7 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn new(measured: MeasuredInterval, labels: FlowLabels, links: Texts) -> Self {
+    pub(crate) fn new(measured: MeasuredInterval, labels: FlowLabels, links: StringColumn) -> Self {
         let flows = labels.len();
         Self {
             measured,

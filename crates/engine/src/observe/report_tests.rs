@@ -11,7 +11,7 @@ fn close(change: impl FnOnce(&mut QueueBook)) -> Result<RunResult, RunError> {
     let measured = MeasuredInterval { from: Time::ZERO, to: Time::ZERO + Span::from_seconds(1) };
     let mut labels = FlowLabels::default();
     labels.push("flow", "flow", "udp");
-    let mut report = Report::new(measured, labels, Texts::new());
+    let mut report = Report::new(measured, labels, StringColumn::new());
     let mut book = QueueBook::new(measured);
     book.refuse_at(0, 1000, DropReason::Overflow, Time::ZERO);
     change(&mut book);

@@ -1,15 +1,15 @@
 //! The tables of a result.
 
 use forebay_qdisc::DropReason;
-use forebay_records::{Column, Table, Texts};
+use forebay_records::{Column, StringColumn, Table};
 
 use crate::observe::digest::{PACKETS_DUPLICATED, STATE_BYTES};
 use crate::observe::handed_in::{AdapterReport, LinkReport, PortReport};
 
 #[derive(Default)]
 pub(crate) struct QueueTable {
-    pub name: Texts,
-    pub discipline: Texts,
+    pub name: StringColumn,
+    pub discipline: StringColumn,
     pub arrived: Vec<u64>,
     pub dropped: Vec<u64>,
     pub by_reason: [Vec<u64>; DropReason::ALL.len()],
@@ -26,11 +26,11 @@ pub(crate) struct QueueTable {
 
 #[derive(Default)]
 pub(crate) struct QueueFlowTable {
-    pub queue: Texts,
-    pub flow: Texts,
+    pub queue: StringColumn,
+    pub flow: StringColumn,
     /// Number of the flow's group, for warnings.
     pub group: Vec<u32>,
-    pub direction: Texts,
+    pub direction: StringColumn,
     pub arrived: Vec<u64>,
     pub dropped: Vec<u64>,
     pub marked: Vec<u64>,
@@ -40,7 +40,7 @@ pub(crate) struct QueueFlowTable {
 
 /// In the order in which links were added.
 pub(crate) struct LinkTable {
-    pub name: Texts,
+    pub name: StringColumn,
     rate_bps: Vec<f64>,
     utilization: Vec<f64>,
     packets: Vec<u64>,
@@ -95,7 +95,7 @@ impl QueueFlowTable {
 }
 
 impl LinkTable {
-    pub fn new(name: Texts) -> Self {
+    pub fn new(name: StringColumn) -> Self {
         let links = name.len();
         let (floats, counts) = (vec![0.0; links], vec![0; links]);
         Self {

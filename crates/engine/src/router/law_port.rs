@@ -1,6 +1,6 @@
 //! An admission law in front of one FIFO, and the link.
 //!
-//! Admission settles the departure, so the packet is sent on at once, with a future time.
+//! Admission commits the departure, so the packet is sent on at once, with a future time.
 
 use forebay_qdisc::{Admission, Backlog, DropReason, Limit, Offer, Packet as _, Ticket, Time, Verdict};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use forebay_qdisc::{Queue, Rate, Span};
-use forebay_records::Texts;
+use forebay_records::StringColumn;
 
 use crate::forwarding::Edge;
 use crate::observe::trace::TraceSpec;
@@ -13,7 +13,7 @@ use crate::spec::link::{Impairments, LinkId, LinkSpec, ServiceStep};
 /// Links in the order in which they were added.
 #[derive(Default)]
 pub(crate) struct Links {
-    pub names: Texts,
+    pub names: StringColumn,
     pub all: Vec<LinkParameters>,
     pub extras: BTreeMap<LinkId, LinkExtras>,
 }

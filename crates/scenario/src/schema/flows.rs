@@ -98,7 +98,11 @@ pub(crate) const TCP_VARIANTS: &[Algorithm] = &[
         parameters: CubicConfig::json_schema,
     },
     Algorithm { name: "linux_bic", source: include_str!("../../../tcp/src/linux_bic.rs"), parameters: none },
-    Algorithm { name: "linux_cubic", source: include_str!("../../../tcp/src/linux_cubic.rs"), parameters: none },
+    Algorithm {
+        name: "linux_2_6_cubic",
+        source: include_str!("../../../tcp/src/linux_2_6_cubic.rs"),
+        parameters: none,
+    },
     Algorithm { name: "hystart", source: include_str!("../../../tcp/src/hystart.rs"), parameters: none },
     Algorithm {
         name: "hystart_plus_plus",

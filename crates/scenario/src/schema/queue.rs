@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use forebay_qdisc::config::{self, Surroundings};
+use forebay_qdisc::config::{self, BuildContext};
 use forebay_qdisc::dbl::{FlowTable, LendTable, SharedFlowTable};
 use forebay_qdisc::{Guest, ParameterError, Rate};
 use schemars::JsonSchema;
@@ -64,7 +64,7 @@ impl<'g> Switch<'g> {
     }
 }
 
-impl Surroundings<PythonQueue> for Switch<'_> {
+impl BuildContext<PythonQueue> for Switch<'_> {
     fn flow_table(&mut self, entries: u32) -> Option<SharedFlowTable> {
         let present = self.tables.iter().find(|(size, _)| *size == entries).map(|(_, table)| table.clone());
         Some(present.unwrap_or_else(|| {

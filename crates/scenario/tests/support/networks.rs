@@ -234,7 +234,7 @@ fn graph() -> impl Strategy<Value = Topology> {
 
 fn tcp() -> impl Strategy<Value = String> {
     let preset = chosen(&["", "", "", "preset = \"rfc\", ", "preset = \"linux\", ", "preset = \"ns2\", "]);
-    let law = chosen(&["reno", "newreno", "bic", "cubic", "linux_bic", "linux_cubic"]);
+    let law = chosen(&["reno", "newreno", "bic", "cubic", "linux_bic", "linux_2_6_cubic"]);
     let keys = prop::sample::subsequence(
         vec![
             "sack = true",

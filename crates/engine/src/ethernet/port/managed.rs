@@ -3,8 +3,8 @@
 use forebay_qdisc::{Span, Time};
 
 use crate::ethernet::class_turns::Classes;
+use crate::ethernet::discipline_queues::Lent;
 use crate::ethernet::forwarding::ForwardingEntry;
-use crate::ethernet::managed_queues::Lent;
 use crate::ethernet::port::SwitchPort;
 use crate::packet::Packet;
 

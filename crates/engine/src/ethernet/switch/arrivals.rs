@@ -99,7 +99,7 @@ impl EthernetSwitch {
         if is_probe {
             begin_probe(&packet.word_by_word(), port, memory.of_output(output), now, channels);
         }
-        if !port.settle(&packet, start, class, row.unwrap_or(Departure::NOT_BOOKED), now, channels) {
+        if !port.commit(&packet, start, class, row.unwrap_or(Departure::NOT_BOOKED), now, channels) {
             self.keep(output);
         }
         if self.has_stopped {
@@ -126,7 +126,7 @@ impl EthernetSwitch {
         self.choose_later(output, now);
     }
 
-    /// Queues a frame that cannot be settled yet.
+    /// Queues a frame that cannot be committed yet.
     #[inline(never)]
     fn wait(&mut self, packet: Packet, output: usize, now: Time, channels: &mut Channels) {
         let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));

@@ -11,13 +11,13 @@ use crate::observe::report::Report;
 use crate::packet::Packet;
 
 impl EthernetSwitch {
-    /// Hands in the books. Settled frames that have not begun count as queued.
+    /// Hands in the books. Committed frames that have not begun count as queued.
     pub fn hand_in(&mut self, end: Time, report: &mut Report) {
         self.check(end);
         self.release_all(end);
         let measured = report.measured();
         for port in &mut self.ports {
-            port.take_back(end);
+            port.revoke(end);
             report.link(port.link.finish(&measured));
         }
         for port in &mut self.ports {

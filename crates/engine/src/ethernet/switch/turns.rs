@@ -61,11 +61,11 @@ impl EthernetSwitch {
         self.upkeep_due = self.ports.iter().map(of_port).fold(delayed, Time::min);
     }
 
-    /// Notes that a port has a settled frame that its link does not have yet.
+    /// Notes that a port has a committed frame that its link does not have yet.
     #[inline]
     pub(super) fn keep(&mut self, number: usize) {
         self.next_begin = self.next_begin.min(self.ports[number].next_begin());
-        if !std::mem::replace(&mut self.ports[number].holds_settled, true) {
+        if !std::mem::replace(&mut self.ports[number].holds_committed, true) {
             self.holding.push(number as u8);
         }
     }
@@ -82,7 +82,7 @@ impl EthernetSwitch {
             if next < Time::NEVER {
                 place += 1;
             } else {
-                port.holds_settled = false;
+                port.holds_committed = false;
                 holding.swap_remove(place);
             }
         }
@@ -193,7 +193,7 @@ impl Node for EthernetSwitch {
     #[cfg(feature = "oracle")]
     fn decide_nothing_ahead(&mut self) {
         for port in &mut self.ports {
-            port.settle_nothing_ahead();
+            port.commit_nothing_ahead();
         }
     }
 

@@ -41,7 +41,7 @@ struct End {
 
 /// The buffer of an adapter, and the flows that end there. Hot fields first.
 #[repr(C, align(64))]
-pub(crate) struct Egress {
+pub(crate) struct Receive {
     /// Valid unless `leaves_at` is [`Time::NEVER`].
     serving: Packet,
     waiting: Ring<Packet>,
@@ -60,7 +60,7 @@ pub(crate) struct Egress {
     polls: Tournament,
 }
 
-impl Egress {
+impl Receive {
     pub fn new(
         destinations: Vec<DestinationFlow>,
         answers_data: bool,
@@ -149,7 +149,7 @@ impl Egress {
         self.serving = frame;
     }
 
-    /// Takes the first frame, which leaves at [`Egress::leaves_at`]. The buffer must not be empty.
+    /// Takes the first frame, which leaves at [`Receive::leaves_at`]. The buffer must not be empty.
     #[inline(always)]
     pub fn leave(&mut self) -> Packet {
         let mut frame = self.serving;
@@ -163,7 +163,7 @@ impl Egress {
         frame
     }
 
-    /// Whether data may be answered. Then [`Egress::tell_delivered`] must follow [`Egress::deliver`].
+    /// Whether data may be answered. Then [`Receive::tell_delivered`] must follow [`Receive::deliver`].
     #[inline]
     pub fn answers_data(&self) -> bool {
         self.answers_data

@@ -16,7 +16,7 @@ use crate::packet::{FlowId, Packet};
 
 /// The queues of an adapter. Hot fields first.
 #[repr(C)]
-pub(crate) struct Ingress {
+pub(crate) struct Transmit {
     queues: Vec<VirtualQueue>,
     /// The queue served last, and when its frame has been sent.
     last: usize,
@@ -38,7 +38,7 @@ pub(crate) struct Ingress {
     pub messages_ignored: u64,
 }
 
-impl Ingress {
+impl Transmit {
     pub fn new(
         sources: Vec<SourceFlow>,
         generators: Vec<GeneratorParts>,

@@ -10,7 +10,7 @@ use crate::packet::Packet;
 
 /// The disciplines of an output. As at any port, a discipline is called when the link is free, and told when the link
 /// comes free and nothing is left to send.
-pub(crate) struct ManagedQueues {
+pub(crate) struct DisciplineQueues {
     /// One, or one per class.
     queues: ClassQueues<Packet>,
     /// Whether they are a single FIFO behind a law, so that later arrivals cannot go first.
@@ -48,7 +48,7 @@ pub(crate) struct Lent<'a> {
     pub forwarding: &'a [ForwardingEntry],
 }
 
-impl ManagedQueues {
+impl DisciplineQueues {
     pub fn new(
         disciplines: Vec<Box<dyn Discipline<Packet>>>,
         is_fifo: bool,

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::ops::Index;
 
-/// Texts in order: the names of millions of links and flows.
+/// StringColumn in order: the names of millions of links and flows.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Texts {
+pub struct StringColumn {
     joined: String,
     ends: Vec<usize>,
 }
 
-impl Texts {
+impl StringColumn {
     /// No texts.
     #[must_use]
     pub const fn new() -> Self {
@@ -49,13 +49,13 @@ impl Texts {
     }
 }
 
-impl fmt::Debug for Texts {
+impl fmt::Debug for StringColumn {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_list().entries(self.iter()).finish()
     }
 }
 
-impl Index<usize> for Texts {
+impl Index<usize> for StringColumn {
     type Output = str;
 
     fn index(&self, place: usize) -> &str {
@@ -63,13 +63,13 @@ impl Index<usize> for Texts {
     }
 }
 
-impl<T: AsRef<str>> Extend<T> for Texts {
+impl<T: AsRef<str>> Extend<T> for StringColumn {
     fn extend<I: IntoIterator<Item = T>>(&mut self, texts: I) {
         texts.into_iter().for_each(|text| self.push(text.as_ref()));
     }
 }
 
-impl<T: AsRef<str>> FromIterator<T> for Texts {
+impl<T: AsRef<str>> FromIterator<T> for StringColumn {
     fn from_iter<I: IntoIterator<Item = T>>(texts: I) -> Self {
         let mut all = Self::new();
         all.extend(texts);
@@ -77,7 +77,7 @@ impl<T: AsRef<str>> FromIterator<T> for Texts {
     }
 }
 
-impl<T: AsRef<str>, const N: usize> PartialEq<[T; N]> for &Texts {
+impl<T: AsRef<str>, const N: usize> PartialEq<[T; N]> for &StringColumn {
     fn eq(&self, other: &[T; N]) -> bool {
         self.iter().eq(other.iter().map(AsRef::as_ref))
     }
@@ -90,9 +90,9 @@ mod tests {
     #[test]
     fn texts_come_back_as_they_went_in() {
         let all = ["tcp-0", "", "ü", "tcp-0"];
-        let texts: Texts = all.into_iter().collect();
+        let texts: StringColumn = all.into_iter().collect();
         assert_eq!(&texts, all);
         assert_eq!((texts.len(), &texts[2], texts.get(4)), (4, "ü", None));
-        assert_eq!((Texts::new().is_empty(), texts.is_empty()), (true, false));
+        assert_eq!((StringColumn::new().is_empty(), texts.is_empty()), (true, false));
     }
 }
