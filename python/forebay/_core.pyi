@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
-from .disciplines.guests import Plan
+from .disciplines.custom import Plan
 
 __all__ = [
     "CaptureError",
@@ -82,7 +82,7 @@ class Column:
 
 _Columns: TypeAlias = dict[str, NDArray[Any] | list[Any]]
 _Overrides: TypeAlias = Sequence[tuple[str, str]]
-_Guests: TypeAlias = Mapping[str, Plan]
+_CustomDisciplines: TypeAlias = Mapping[str, Plan]
 
 @type_check_only
 class _Series(TypedDict):
@@ -248,7 +248,7 @@ def run(
     out_dir: str | None = None,
     arrays: bool = True,
     threads: int = ...,
-    guests: _Guests = ...,
+    custom: _CustomDisciplines = ...,
 ) -> RawResult: ...
 def json_rows(
     columns: Sequence[tuple[str, Column | NDArray[np.float64] | NDArray[np.int64] | Sequence[str]]],
@@ -268,7 +268,7 @@ def queue_cost(
     flow_weights: Sequence[float],
     packet_bytes: int,
     load: float,
-    guests: _Guests = ...,
+    custom: _CustomDisciplines = ...,
 ) -> _Cost: ...
 def fitted_queue(discipline: str, rate: str, limit: str | None) -> list[tuple[str, str | float]]: ...
 def slowest_rate(text: str, file_name: str, overrides: _Overrides, links: Sequence[str]) -> int | None: ...

@@ -31,7 +31,7 @@ except ModuleNotFoundError as absent:
 from . import _core
 from .comparison.contenders import find_place
 from .disciplines.classes import AdmissionLaw, Verdict
-from .disciplines.guests import OF_A_DEPARTURE, OF_AN_ARRIVAL, methods_of
+from .disciplines.custom import OF_A_DEPARTURE, OF_AN_ARRIVAL, methods_of
 from .errors import DisciplineError, InputError
 from .runs.single import run_core
 from .scenario import Scenario

@@ -19,7 +19,7 @@ from .errors import InputError
 from .folder import check_utf8
 
 if TYPE_CHECKING:
-    from .disciplines.guests import Guests
+    from .disciplines.custom import CustomDisciplines
     from .types import Scenario as TypedScenario
 
 
@@ -183,7 +183,7 @@ class Scenario:
         # A run does not need them, and of a million flows they take hundreds of megabytes.
         return _core.flow_and_link_names(self.text, self.file_name, self.overrides)
 
-    def guests(self) -> Guests:
+    def custom(self) -> CustomDisciplines:
         """Return the classes written in Python that the scenario names, as the core takes them.
 
         Raises InputError for a class that does not exist or is not a discipline, and if a scenario file names one
@@ -195,7 +195,7 @@ class Scenario:
             message = f"{self.file_name} names Python code, {strangers[0]}, which does not run without permission"
             message += "\nhint: if you trust that code, add --allow-python, or allow_python=True in Python"
             raise InputError(message)
-        return disciplines.guests.plans_of(self.python_classes, given, self._code.folder)
+        return disciplines.custom.plans_of(self.python_classes, given, self._code.folder)
 
     def to_toml(self, *, expanded: bool = False) -> str:
         """Return the scenario as TOML, with its overrides applied.
@@ -255,7 +255,7 @@ def _classes_in(value: object) -> Iterator[tuple[str, type]]:
 
 
 def _class_name(of: type) -> str:
-    return disciplines.guests.name_of(of)
+    return disciplines.custom.name_of(of)
 
 
 def _read(path: Path) -> str:

@@ -214,8 +214,8 @@ def test_the_core_takes_no_number_for_a_pointer(scenario: fb.Scenario) -> None:
         return 1
 
     for function in (Forged(), ctypes.CFUNCTYPE(ctypes.c_int64)(lambda: 1), other):
-        guests = dict(scenario.override({QUEUE: {"python": Wrong}}).guests())
-        (plan,) = guests.values()
+        custom = dict(scenario.override({QUEUE: {"python": Wrong}}).custom())
+        (plan,) = custom.values()
         assert plan.compiled is not None
         original = plan.compiled.functions
         object.__setattr__(plan.compiled, "functions", {"admit": function})

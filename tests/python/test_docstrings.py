@@ -23,7 +23,7 @@ REFERENCE = ROOT / "docs/reference/python"
 DIRECTIVE = re.compile(r"^\.\. (?:auto\w+|py:data):: (forebay[\w.]*)$", re.MULTILINE)
 MODULES = {"forebay.gym", "forebay.portable", "forebay.types"}
 # Only the core sees them.
-INTERNAL = {"Result.from_core", "Result.to_rows", "Result.write_files", "Scenario.guests"}
+INTERNAL = {"Result.from_core", "Result.to_rows", "Result.write_files", "Scenario.custom"}
 
 
 def documented() -> list[str]:

@@ -21,7 +21,7 @@ import forebay
 ROOT = Path(forebay.__file__).parent
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 # The first loads modules of packages, the second the classes that a scenario names.
-LOADERS = {"forebay.lazy", "forebay.disciplines.guests"}
+LOADERS = {"forebay.lazy", "forebay.disciplines.custom"}
 SLOW = {"bokeh", "distributed", "matplotlib", "numba", "numpy", "polars", "pydantic", "rich", "scipy"}
 
 

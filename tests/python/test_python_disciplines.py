@@ -17,7 +17,7 @@ import tomli_w
 import forebay as fb
 from conftest import Command
 from forebay import Verdict
-from forebay.disciplines.guests import digest_of, plans_of
+from forebay.disciplines.custom import digest_of, plans_of
 
 QUEUE = "topology.star.bottleneck.queue"
 
@@ -121,10 +121,10 @@ class Blue(fb.AdmissionLaw):
         return Verdict.MARK_EARLY if ecn else Verdict.DROP_EARLY
 
 
-@pytest.mark.parametrize("guest", [DropTail, Fifo])
-def test_drop_tail_in_python_is_drop_tail(scenario: fb.Scenario, guest: type) -> None:
+@pytest.mark.parametrize("custom", [DropTail, Fifo])
+def test_drop_tail_in_python_is_drop_tail(scenario: fb.Scenario, custom: type) -> None:
     built_in = run(scenario, {"drop_tail": {"limit": "30 packets"}})
-    in_python = run(scenario, {"python": guest})
+    in_python = run(scenario, {"python": custom})
     assert queue_row(built_in)["packets_dropped"] != 0
     assert in_python.digest == built_in.digest
 
@@ -204,7 +204,7 @@ def test_every_argument_says_what_the_table_says(scenario: fb.Scenario) -> None:
 
 
 @pytest.mark.parametrize(
-    ("guest", "expected"),
+    ("custom", "expected"),
     [
         (lambda: _law(lambda self, packet: 1 // (5 - packet)), "ZeroDivisionError"),
         (lambda: _law(lambda self: None), "it returned None, which is neither True, False nor a forebay.Verdict"),
@@ -216,10 +216,10 @@ def test_every_argument_says_what_the_table_says(scenario: fb.Scenario) -> None:
     ],
 )
 def test_what_a_discipline_does_wrong_stops_the_run(
-    scenario: fb.Scenario, guest: Callable[[], type], expected: str
+    scenario: fb.Scenario, custom: Callable[[], type], expected: str
 ) -> None:
     with pytest.raises(fb.DisciplineError, match=expected) as caught:
-        run(scenario, {"python": guest()})
+        run(scenario, {"python": custom()})
     assert caught.value.queue == "bottleneck"
     assert caught.value.__cause__ is not None
 
@@ -302,9 +302,9 @@ def test_compare_takes_a_queue_as_a_scenario_has_it(scenario: fb.Scenario) -> No
 
 def test_stored_runs_are_those_of_the_code_that_made_them() -> None:
     def digest(limit: int) -> str:
-        guest = _law(lambda self, queue_packets: queue_packets < limit)
+        custom = _law(lambda self, queue_packets: queue_packets < limit)
         changed = _law(lambda self, queue_packets: queue_packets <= limit)
-        return digest_of(plans_of(["x"], {"x": guest if limit else changed}, None))
+        return digest_of(plans_of(["x"], {"x": custom if limit else changed}, None))
 
     assert digest(0) != digest(1)
     assert digest(1) == digest(1)

@@ -21,7 +21,7 @@ import pytest
 
 import forebay as fb
 from conftest import Command
-from forebay.disciplines.guests import plans_of
+from forebay.disciplines.custom import plans_of
 from forebay.runs.execute import execute, execute_all
 from forebay.runs.job import Job
 from forebay.runs.outcome import Failure, Outcome
@@ -109,9 +109,9 @@ def test_disciplines_in_python_run_in_processes_of_the_command(tmp_path: Path, e
 def test_processes_stop_when_the_call_ends_and_keep_what_has_finished(tmp_path: Path, scenario: fb.Scenario) -> None:
     long = scenario.override({"duration": "100000 s"}).to_toml()
     jobs = [Job(0, "short", 1, scenario.to_toml()), *(Job(0, "long", seed, long) for seed in range(2, 6))]
-    guests = plans_of(["laws:Slow"], {}, _law_beside(tmp_path))
-    assert guests.can_move
-    with Where(2, may_start_processes=True).hire(None, guests) as workers:
+    custom = plans_of(["laws:Slow"], {}, _law_beside(tmp_path))
+    assert custom.can_move
+    with Where(2, may_start_processes=True).hire(None, custom) as workers:
         assert isinstance(workers.executor, ProcessPoolExecutor)
         runs = execute_all(jobs, lambda _: Store(tmp_path), simulate, workers=workers, on_done=lambda _job, _kept: None)
         job, outcome = next(runs)

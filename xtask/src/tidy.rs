@@ -66,8 +66,8 @@ struct Algorithms {
 }
 
 const ALGORITHMS: &[Algorithms] = &[
-    // The adapters that put any law in front of a FIFO, and hold the packets of a guest.
-    Algorithms { folder: "crates/qdisc/src/", seams: &["Admission", "Discipline<P>"], others: &["fifo", "guest"] },
+    // The adapters that put any law in front of a FIFO, and hold the packets of a custom discipline.
+    Algorithms { folder: "crates/qdisc/src/", seams: &["Admission", "Discipline<P>"], others: &["fifo", "custom"] },
     // How the schemes of the QCN family recover is one piece.
     Algorithms {
         folder: "crates/switching/src/congestion/",

@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use rand_pcg::Pcg64Mcg;
 
-use crate::dice::with_stream;
 use crate::record::{Record, State};
+use crate::rng::with_stream;
 
 /// Integer arguments of a function: now, packet, flow, length, ECN codepoint, traffic class, input port, and the
 /// packets and bytes of the queue.

@@ -26,12 +26,12 @@
 //! 5. **The interpreter is not needed.** Code compiled by `cfunc` without objects (`nopython`, the only mode there is)
 //!    does not touch Python's objects, so it may run on any thread, attached or not.
 //!
-//! Dice need no pointer: the stream of the law that is running is a variable of its thread, which `draw` looks into.
+//! Random numbers need no pointer: the stream of the law that is running is a variable of its thread, which `draw` looks into.
 
-mod dice;
 mod function;
 mod record;
+mod rng;
 
-pub use dice::draw_address;
 pub use function::{ARGUMENTS, FAILED, Function};
 pub use record::{Record, State};
+pub use rng::draw_address;

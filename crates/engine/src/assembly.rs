@@ -46,7 +46,7 @@ use crate::host::endpoints::{EndpointId, Endpoints, Numbers};
 use crate::host::hosts::{HostParts, NONE, hosts};
 use crate::host::outbox::NodePorts;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
-use crate::observe::queue_book::{Books, QueueBook};
+use crate::observe::queue_counters::{QueueCounters, QueueRecord};
 use crate::observe::queue_series::QueueSeries;
 use crate::packet::FlowId;
 use crate::packet::side_tables::SideTables;
@@ -287,22 +287,22 @@ impl<'a> Maker<'a> {
         hosts(group, make, |endpoint| endpoints.bulk_end(endpoint), first, &of_direction)
     }
 
-    /// The fabric of a node, with books for each of its inputs.
+    /// The fabric of a node, with counters for each of its inputs.
     fn crossbar(&mut self, spec: CrossbarSpec, node: NodeIndex) -> Crossbar {
         let Self { seed, measured, probes, graph, .. } = *self;
         let name = self.names[node as usize].to_owned();
         let sampled = probes.queues && probes.interval.is_some();
-        let books = |input: usize| {
+        let record = |input: usize| {
             let rng = stream(seed, &format!("switch/{name}/input/{input}"));
-            let mut books = Books::new(spec.inputs.name().to_owned(), QueueBook::new(measured), rng);
-            books.series = sampled.then(QueueSeries::default);
-            books
+            let mut record = QueueRecord::new(spec.inputs.name().to_owned(), QueueCounters::new(measured), rng);
+            record.series = sampled.then(QueueSeries::default);
+            record
         };
-        let books = (0..spec.ports).map(books).collect();
+        let record = (0..spec.ports).map(record).collect();
         let rng = stream(seed, &format!("switch/{name}"));
         let checkpoints = Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
         let (table, to_output) = self.ways.table_of(node, |link| graph.outputs[link as usize]);
         let ways = graph.out.of(node).iter().map(|&link| self.ways.to(link)).collect();
-        Crossbar::new(CrossbarParts { name, spec, books, table, to_output, ways, rng, checkpoints })
+        Crossbar::new(CrossbarParts { name, spec, record, table, to_output, ways, rng, checkpoints })
     }
 }

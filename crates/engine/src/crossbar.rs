@@ -11,28 +11,28 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::driver::node::{Channels, Node, NodeId, just_before};
 use crate::driver::routes::{ForwardingTable, Way};
-use crate::observe::handed_in::QueueReport;
 use crate::observe::interval::{Checkpoint, Checkpoints};
-use crate::observe::queue_book::Books;
+use crate::observe::queue_counters::QueueRecord;
 use crate::observe::report::Report;
+use crate::observe::reported::QueueReport;
 use crate::packet::Packet;
 use crate::spec::{CrossbarSpec, Inputs};
 
 /// Every output may receive: a packet that finds its output's queue full is dropped there, and never held back.
 const EVERY_OUTPUT: u64 = u64::MAX;
 
-/// One input's books, and what waits there.
+/// One input's counters, and what waits there.
 struct Input {
     name: String,
-    books: Books,
+    record: QueueRecord,
     backlog: Backlog,
 }
 
 pub(crate) struct CrossbarParts {
     pub name: String,
     pub spec: CrossbarSpec,
-    /// The books of each input.
-    pub books: Vec<Books>,
+    /// The counters of each input.
+    pub record: Vec<QueueRecord>,
     /// Packets find the numbers of their outputs there, by `to_output`.
     pub table: ForwardingTable,
     pub to_output: Way,
@@ -66,12 +66,12 @@ pub(crate) struct Crossbar {
 
 impl Crossbar {
     pub fn new(parts: CrossbarParts) -> Self {
-        let CrossbarParts { name, spec, books, table, to_output, ways, rng, checkpoints } = parts;
+        let CrossbarParts { name, spec, record, table, to_output, ways, rng, checkpoints } = parts;
         let CrossbarSpec { ports, inputs: waiting, slot, speedup } = spec;
         let input =
-            |(books, number)| Input { name: format!("{name}/input-{number}"), books, backlog: Backlog::default() };
+            |(record, number)| Input { name: format!("{name}/input-{number}"), record, backlog: Backlog::default() };
         Self {
-            inputs: books.into_iter().zip(1_u32..).map(input).collect(),
+            inputs: record.into_iter().zip(1_u32..).map(input).collect(),
             waiting,
             total: 0,
             table,
@@ -111,13 +111,13 @@ impl Crossbar {
             Inputs::Fifos(queues) => queues.push(number, output, *packet).is_err(),
         };
         if refused {
-            input.books.book.refuse(packet, DropReason::Overflow);
+            input.record.counters.refuse(packet, DropReason::Overflow);
             return channels.release(packet);
         }
-        input.books.book.prefetch(packet.direction_index());
+        input.record.counters.prefetch(packet.direction_index());
         input.backlog.packets += 1;
         input.backlog.bytes += u64::from(packet.len_bytes());
-        input.books.book.length(input.backlog.packets, packet.time);
+        input.record.counters.length(input.backlog.packets, packet.time);
         *total += 1;
         if *total == 1 {
             self.wake_after(packet.time);
@@ -158,10 +158,10 @@ impl Crossbar {
                 continue;
             };
             *total -= 1;
-            let Input { books, backlog, .. } = &mut inputs[input];
+            let Input { record, backlog, .. } = &mut inputs[input];
             backlog.packets -= 1;
             backlog.bytes -= u64::from(packet.len_bytes());
-            books.book.let_in(&packet, now);
+            record.counters.let_in(&packet, now);
             channels.send(ways[output], packet.at(now));
         }
         self.phase += 1;
@@ -196,8 +196,8 @@ impl Crossbar {
         while let Some((at, due)) = self.checkpoints.take(just_before(end)) {
             packets = self.advance(packets, at, channels);
             if due == Checkpoint::WarmUp {
-                for Input { books, backlog, .. } in &mut self.inputs {
-                    books.book.begin_measurement(backlog.packets);
+                for Input { record, backlog, .. } in &mut self.inputs {
+                    record.counters.begin_measurement(backlog.packets);
                 }
                 continue;
             }
@@ -209,9 +209,9 @@ impl Crossbar {
                     }
                     Inputs::Fifos(_) => None,
                 };
-                let Input { books, backlog, .. } = input;
-                if let Some(series) = &mut books.series {
-                    series.sample(*backlog, books.book.dropped_total, &|visit| {
+                let Input { record, backlog, .. } = input;
+                if let Some(series) = &mut record.series {
+                    series.sample(*backlog, record.counters.dropped_total, &|visit| {
                         if let Some(longest) = longest {
                             visit("longest_voq_packets", f64::from(longest));
                         }
@@ -245,16 +245,16 @@ impl Node for Crossbar {
         let state_bytes = self.state_bytes() / self.inputs.len() as u64;
         // Crossed packets are already counted; waiting ones are counted now.
         while let Some((input, packet)) = self.take_any() {
-            let book = &mut self.inputs[input].books.book;
-            book.arrival(&packet);
-            book.waited(1, u64::from(packet.len_bytes()), packet.time, end);
+            let counters = &mut self.inputs[input].record.counters;
+            counters.arrival(&packet);
+            counters.waited(1, u64::from(packet.len_bytes()), packet.time, end);
         }
         for input in &mut self.inputs {
-            input.books.state_bytes = state_bytes;
+            input.record.state_bytes = state_bytes;
             let backlog = input.backlog;
             report.queue(QueueReport {
                 name: &input.name,
-                books: &mut input.books,
+                record: &mut input.record,
                 backlog,
                 holds_packets: true,
                 flow_gauges: &|_, _| {},

@@ -25,8 +25,8 @@ pub enum RunError {
     Thread(#[source] std::io::Error),
     /// A discipline from outside the simulator cannot be made, or has failed.
     #[error("{0}")]
-    Guest(String),
+    CustomDiscipline(String),
     /// Packets were lost or made up: a fault in the simulator itself.
-    #[error("the books do not balance, which is a fault in Forebay; please report it: {0}")]
+    #[error("the record do not balance, which is a fault in Forebay; please report it: {0}")]
     Invariant(String),
 }

@@ -13,8 +13,8 @@ use crate::driver::node::Channels;
 use crate::driver::routes::Way;
 use crate::link::impaired::Impaired;
 use crate::link::service::ServiceRate;
-use crate::observe::handed_in::LinkReport;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
+use crate::observe::reported::LinkReport;
 use crate::observe::trace::Tracer;
 use crate::packet::Packet;
 use crate::packet::side_tables::SideTables;
@@ -156,26 +156,29 @@ impl Link {
     #[inline(always)]
     pub fn pass_on_by_link(&mut self, packet: &Packet, channels: &mut Channels) {
         let start = self.enter(packet);
-        let way = self.way;
-        self.send_by(packet, start, channels, |channels, sent| channels.send_by_link(way, sent.word_by_word()));
+        let sent = self.transmit(packet, start, &channels.measured, &channels.tables);
+        if self.state & IMPAIRED != 0 {
+            return self.impair_and_send(sent, channels);
+        }
+        channels.send_by_link(self.way, sent.word_by_word());
     }
 
     /// Sends `packet` from `start` on, and on from the far end.
     #[inline(always)]
     pub fn send(&mut self, packet: &Packet, start: Time, channels: &mut Channels) {
-        let way = self.way;
-        self.send_by(packet, start, channels, |channels, sent| channels.send(way, sent));
+        let sent = self.transmit(packet, start, &channels.measured, &channels.tables);
+        if self.state & IMPAIRED != 0 {
+            return self.impair_and_send(sent, channels);
+        }
+        channels.send(self.way, sent);
     }
 
-    #[inline(always)]
-    fn send_by(&mut self, packet: &Packet, start: Time, channels: &mut Channels, send: impl Fn(&mut Channels, Packet)) {
-        let sent = self.transmit(packet, start, &channels.measured, &channels.tables);
-        if self.state & IMPAIRED != 0
-            && let Some(impaired) = &mut self.record.impaired
-        {
-            return impaired.pass(sent, channels, send);
+    #[cold]
+    #[inline(never)]
+    fn impair_and_send(&mut self, packet: Packet, channels: &mut Channels) {
+        if let Some(impaired) = &mut self.record.impaired {
+            impaired.pass(packet, self.way, channels);
         }
-        send(channels, sent);
     }
 
     /// When the transmission of a packet begins that comes to the sending end of a link without a port.

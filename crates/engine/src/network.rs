@@ -115,7 +115,7 @@ impl Network {
     /// answers whether to go on.
     ///
     /// # Errors
-    /// If `control` stops the run, a trace cannot be written, or the books do not balance.
+    /// If `control` stops the run, a trace cannot be written, or the counters do not balance.
     pub fn run(self, control: &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError> {
         self.run_on(NonZeroUsize::MIN, control)
     }

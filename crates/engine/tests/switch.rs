@@ -1,4 +1,4 @@
-//! A switch fabric among ports and endpoints: its books, and that the order of running changes nothing.
+//! A switch fabric among ports and endpoints: its counters, and that the order of running changes nothing.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -38,7 +38,7 @@ use forebay_live::sys::clock;
 use forebay_live::sys::ethtool::Ethtool;
 use forebay_live::sys::realtime;
 use forebay_qdisc::Time;
-use forebay_replay::dice;
+use forebay_replay::rng;
 use lab::Lab;
 use serde_json::{Value, json};
 
@@ -201,7 +201,8 @@ impl Drain {
         let (filling, used) = (clock::now(), clock::thread_time());
         fill(&mut *self.generator, frames)?;
         let (fill, fill_cpu) = (clock::now().since(filling), clock::thread_time() - used);
-        let mut run = Run { way: (what == "bare").then(Way::default), sent: self.forwarder.port.books().sent.packets };
+        let mut run =
+            Run { way: (what == "bare").then(Way::default), sent: self.forwarder.port.counters().sent.packets };
         while self.forwarded(&run) < WARM_UP && self.step(&mut run)? {}
         let warm = self.forwarded(&run);
         let (begin, used) = (clock::now(), clock::thread_time());
@@ -237,7 +238,7 @@ impl Drain {
     fn forwarded(&self, run: &Run) -> u64 {
         match &run.way {
             Some(way) => way.sent,
-            None => self.forwarder.port.books().sent.packets - run.sent,
+            None => self.forwarder.port.counters().sent.packets - run.sent,
         }
     }
 
@@ -266,7 +267,7 @@ fn port(config: &LiveConfig) -> Result<Port, Box<dyn Error>> {
         overhead_bytes: direction.overhead.0 as u32,
         burst: direction.burst,
         queue,
-        rng: dice(1),
+        rng: rng(1),
         pool: Pool::new(config.buffers(Some(direction)), LONGEST_FRAME),
     }))
 }

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use forebay_document::{Document, DocumentError, Invalid, Kind, Path};
-use forebay_qdisc::config::{Alone, NoGuest, QueueError, QueueSpec};
+use forebay_qdisc::config::{Alone, NoCustomDiscipline, QueueError, QueueSpec};
 use forebay_qdisc::{ParameterError, Rate, Span};
-use forebay_replay::{dice, salt};
+use forebay_replay::{rng, salt};
 use forebay_units::{Bytes, QueueSize};
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ use crate::shadow::Shadow;
 use crate::snapshot::RunningQueue;
 
 /// A discipline that runs without Python.
-pub type Queue = QueueSpec<NoGuest>;
+pub type Queue = QueueSpec<NoCustomDiscipline>;
 
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -280,7 +280,7 @@ impl Direction {
     pub fn build_shadow(&self, seed: u64) -> Result<Option<(RunningQueue, Shadow)>, ParameterError> {
         let Some(queue) = &self.shadow else { return Ok(None) };
         let BuiltQueue { running, discipline, .. } = self.build(queue, seed)?;
-        Ok(Some((running, Shadow::new(discipline, self.rate, dice(seed)))))
+        Ok(Some((running, Shadow::new(discipline, self.rate, rng(seed)))))
     }
 
     /// Buffers for all that the discipline may hold.

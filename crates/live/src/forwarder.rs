@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use forebay_units::{Span, Time};
 
-use crate::books::{Count, Refusal};
 use crate::command::{Answer, Change, Command, CommandsIn, Request};
+use crate::counters::{Count, Refusal};
 use crate::io::{Receive, ReceivedFrame, Transmit};
 use crate::port::Port;
 use crate::snapshot::{PortSnapshot, RunningQueue, Surroundings};
@@ -316,7 +316,7 @@ fn arrive(port: &mut Port, frame: &ReceivedFrame<'_>, now: Time) {
 #[cfg(test)]
 mod tests {
     use forebay_qdisc::{DropTail, DropTailConfig, Fifo, Rate};
-    use forebay_replay::dice;
+    use forebay_replay::rng;
 
     use super::*;
     use crate::command;
@@ -371,7 +371,7 @@ mod tests {
             to: "wan0".into(),
             receive: Box::new(Wire { fd: one, frames: 7 }),
             transmit: Box::new(Wire { fd: other, frames: 0 }),
-            port: Port::new(PortParts { rate, overhead_bytes: 24, burst: Span::ZERO, queue, rng: dice(1), pool }),
+            port: Port::new(PortParts { rate, overhead_bytes: 24, burst: Span::ZERO, queue, rng: rng(1), pool }),
             queue: RunningQueue { discipline: "drop_tail".into(), parameters: serde_json::Value::Null },
             shadow: None,
             commands: asked,

@@ -5,7 +5,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `port.rs` | the port of one direction in virtual time: `packet.rs`, `pool.rs`, `handover.rs`, `shadow.rs` |
-//! | `books.rs`, `flows.rs` | the counters of a port; its largest flows |
+//! | `counters.rs`, `flows.rs` | the counters of a port; its largest flows |
 //! | `config.rs`, `configure.rs` | the TOML file; from another one to changes of what runs |
 //! | `run.rs`, `run/` | from a configuration to two directions that forward, and to the network as it was |
 //! | `forwarder.rs` | the loop of one direction, on a thread of its own |
@@ -19,13 +19,13 @@
 //! | `privileges.rs`, `notify.rs` | dropped privileges after setup; messages to the service manager |
 //! | `sys/` | calls of the kernel: all unsafe code |
 
-pub mod books;
 pub mod checks;
 pub mod client;
 pub mod command;
 pub mod config;
 pub mod configure;
 pub mod control;
+pub mod counters;
 pub mod flows;
 pub mod forwarder;
 pub mod handover;

@@ -1,4 +1,4 @@
-//! The port of one direction: a queue in front of a line with a rate, with its books. Knows no clock: time is an
+//! The port of one direction: a queue in front of a line with a rate, with its counters. Knows no clock: time is an
 //! argument, so that a recorded trace passes it exactly as live traffic does.
 
 use std::collections::VecDeque;
@@ -7,7 +7,7 @@ use forebay_qdisc::{Discipline, DropReason, Line, MarkReason, Rate, Sink, Span, 
 use forebay_replay::{LinkType, dissect, identify, mark_ce};
 use rand_pcg::Pcg64Mcg;
 
-use crate::books::{Books, Count, Refusal};
+use crate::counters::{Count, Counters, Refusal};
 use crate::flows::TopFlows;
 use crate::handover::HandoverQueue;
 use crate::io::VlanTag;
@@ -78,7 +78,7 @@ pub struct Port {
 struct Yard {
     now: Time,
     pool: Pool,
-    books: Books,
+    counters: Counters,
     flows: TopFlows,
     departures: VecDeque<Departure>,
     taps: Vec<Box<dyn Tap>>,
@@ -93,7 +93,7 @@ impl Port {
             now: Time::ZERO,
             departures: VecDeque::with_capacity(pool.capacity() as usize),
             pool,
-            books: Books::default(),
+            counters: Counters::default(),
             flows: TopFlows::new(FLOWS_KEPT),
             taps: Vec::new(),
         };
@@ -148,7 +148,7 @@ impl Port {
         // With a tag the copy is read, which contains it; else the original, since loads of bytes just written stall.
         let whole = if vlan.is_some() { yard.pool.frame(buffer) } else { frame };
         let headers = dissect(LinkType::Ethernet, whole);
-        yard.books.received.add(len_bytes);
+        yard.counters.received.add(len_bytes);
         yard.flows.arrived(headers.key, len_bytes, now, || identify(LinkType::Ethernet, whole));
         // Built where it is used: a copy of one that was just built would stall.
         let packet = || LivePacket::new(&headers, len_bytes, now, Some(buffer));
@@ -160,7 +160,7 @@ impl Port {
             shadow.arrive(packet(), now);
         }
         if self.bypass {
-            yard.books.bypassed.add(len_bytes);
+            yard.counters.bypassed.add(len_bytes);
             yard.now = now;
             return yard.sent(&packet());
         }
@@ -169,7 +169,7 @@ impl Port {
 
     /// Counts a frame that was refused.
     pub fn refuse(&mut self, refusal: Refusal, len_bytes: u32) {
-        self.yard.books.refuse(refusal, len_bytes);
+        self.yard.counters.refuse(refusal, len_bytes);
     }
 
     /// Frames that are to leave, the first one first. [`Port::departed`] takes them off.
@@ -186,10 +186,10 @@ impl Port {
 
     /// The first `count` departures were handed over at `now`.
     pub fn departed(&mut self, count: usize, now: Time) {
-        let Yard { pool, books, departures, .. } = &mut self.yard;
+        let Yard { pool, counters, departures, .. } = &mut self.yard;
         for departure in departures.drain(..count) {
-            books.sent.add(departure.len_bytes);
-            books.lateness.record(now.since(departure.due));
+            counters.sent.add(departure.len_bytes);
+            counters.lateness.record(now.since(departure.due));
             pool.free(departure.buffer);
         }
     }
@@ -197,12 +197,12 @@ impl Port {
     /// The first departure cannot be sent and is given up.
     pub fn give_up_first(&mut self) {
         if let Some(departure) = self.yard.departures.pop_front() {
-            self.yard.books.refuse(Refusal::NotSendable, departure.len_bytes);
+            self.yard.counters.refuse(Refusal::NotSendable, departure.len_bytes);
             self.yard.pool.free(departure.buffer);
         }
     }
 
-    /// The direction ends at `now`: all that is still held is given up. Returns how much that was; the books, which
+    /// The direction ends at `now`: all that is still held is given up. Returns how much that was; the counters, which
     /// are not read any more, do not have it.
     pub fn give_up_all(mut self, now: Time) -> Count {
         let mut at = now;
@@ -305,8 +305,8 @@ impl Port {
 
     /// The counters.
     #[must_use]
-    pub fn books(&self) -> &Books {
-        &self.yard.books
+    pub fn counters(&self) -> &Counters {
+        &self.yard.counters
     }
 
     /// The flows with the most traffic.
@@ -330,14 +330,14 @@ impl Port {
     /// Checks that no packet was lost but by the discipline.
     ///
     /// # Errors
-    /// The books that do not balance.
+    /// The counters that do not balance.
     pub fn check(&self) -> Result<(), String> {
-        let Yard { books, pool, departures, .. } = &self.yard;
+        let Yard { counters, pool, departures, .. } = &self.yard;
         let backlog = self.queue.backlog().packets;
         let on_line = u64::from(self.line.is_sending());
-        let given_up = books.refused[Refusal::NotSendable as usize].packets;
-        let left = books.sent.packets + given_up + departures.len() as u64;
-        let (received, dropped) = (books.received.packets, books.dropped_packets());
+        let given_up = counters.refused[Refusal::NotSendable as usize].packets;
+        let left = counters.sent.packets + given_up + departures.len() as u64;
+        let (received, dropped) = (counters.received.packets, counters.dropped_packets());
         let buffers = u64::from(pool.in_use());
         if received != dropped + backlog + on_line + left || buffers != backlog + on_line + departures.len() as u64 {
             return Err(format!(
@@ -351,7 +351,7 @@ impl Port {
 
 impl Sink<LivePacket> for Yard {
     fn dropped(&mut self, packet: LivePacket, reason: DropReason, queued: bool) {
-        self.books.drop(reason, packet.len_bytes, queued);
+        self.counters.drop(reason, packet.len_bytes, queued);
         self.flows.dropped(packet.key);
         let Some(buffer) = packet.buffer else { return };
         for tap in &mut self.taps {
@@ -361,7 +361,7 @@ impl Sink<LivePacket> for Yard {
     }
 
     fn marked(&mut self, packet: &LivePacket, reason: MarkReason) {
-        self.books.marked[reason as usize] += 1;
+        self.counters.marked[reason as usize] += 1;
         self.flows.marked(packet.key);
         let Some(buffer) = packet.buffer else { return };
         for tap in &mut self.taps {
@@ -376,7 +376,7 @@ impl Watcher<LivePacket> for Yard {
     }
 
     fn sent(&mut self, packet: &LivePacket) {
-        self.books.sojourn.record(self.now.since(packet.arrived));
+        self.counters.sojourn.record(self.now.since(packet.arrived));
         let Some(buffer) = packet.buffer else { return };
         if let Some(ip_at) = packet.marked_at() {
             mark_ce(self.pool.frame_mut(buffer), ip_at);
@@ -387,7 +387,7 @@ impl Watcher<LivePacket> for Yard {
 
 #[cfg(test)]
 mod tests {
-    use forebay_replay::dice;
+    use forebay_replay::rng;
 
     use super::*;
     use crate::config::LiveConfig;
@@ -404,7 +404,7 @@ mod tests {
         let direction = config.outbound.unwrap();
         let queue = direction.build(&direction.queue, 1).unwrap().discipline;
         let (rate, pool) = (direction.rate, Pool::new(64, 1518));
-        let mut port = Port::new(PortParts { rate, overhead_bytes: 24, burst: Span::ZERO, queue, rng: dice(1), pool });
+        let mut port = Port::new(PortParts { rate, overhead_bytes: 24, burst: Span::ZERO, queue, rng: rng(1), pool });
         for number in 0..20 {
             port.arrive(&frame(number, 1000), None, Time::ZERO);
         }

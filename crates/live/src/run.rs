@@ -15,15 +15,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
 use forebay_qdisc::{Discipline, DropTail, DropTailConfig, Fifo, Rate, Span, Time};
-use forebay_replay::dice;
+use forebay_replay::rng;
 
 use self::presence::Presence;
 use self::system::System;
-use crate::books::Count;
 use crate::command::{self, BuiltQueue, Command as Asked, Commands};
 use crate::config::{Direction as Described, LiveConfig};
 use crate::configure::Configuration;
 use crate::control::{Clock, Control, ControlHandle, ControlParts, Direction};
+use crate::counters::Count;
 use crate::forwarder::Forwarder;
 use crate::io::Halves;
 use crate::metrics::{Metrics, MetricsHandle};
@@ -180,8 +180,7 @@ fn port(
         let rate = Rate::new(u64::MAX).unwrap_or(Rate::megabits(1_000_000));
         let law = DropTail::new(&DropTailConfig::default(), rate, 0).map_err(broken)?;
         let queue: Box<dyn Discipline<LivePacket>> = Box::new(Fifo::new(Box::new(law)));
-        let mut port =
-            Port::new(PortParts { rate, overhead_bytes: 0, burst: Span::ZERO, queue, rng: dice(seed), pool });
+        let mut port = Port::new(PortParts { rate, overhead_bytes: 0, burst: Span::ZERO, queue, rng: rng(seed), pool });
         port.set_bypass(true, Time::ZERO);
         return Ok((port, RunningQueue { discipline: "none".into(), parameters: serde_json::Value::Null }, None));
     };
@@ -191,7 +190,7 @@ fn port(
         overhead_bytes: described.overhead.0 as u32,
         burst: described.burst,
         queue: discipline,
-        rng: dice(seed),
+        rng: rng(seed),
         pool,
     });
     let (shadow_queue, shadow) = described.build_shadow(seed).map_err(input)?.unzip();

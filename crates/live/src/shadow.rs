@@ -3,10 +3,10 @@
 use forebay_qdisc::{Discipline, DropReason, Line, MarkReason, Rate, Sink, Time, Watcher};
 use rand_pcg::Pcg64Mcg;
 
-use crate::books::Books;
+use crate::counters::Counters;
 use crate::packet::LivePacket;
 
-/// A port without frames: packets pass the discipline and a line of the same rate, and only the books remain.
+/// A port without frames: packets pass the discipline and a line of the same rate, and only the counters remain.
 pub struct Shadow {
     line: Line<LivePacket>,
     queue: Box<dyn Discipline<LivePacket>>,
@@ -18,7 +18,7 @@ pub struct Shadow {
 #[derive(Default)]
 struct Told {
     now: Time,
-    books: Books,
+    counters: Counters,
 }
 
 impl Shadow {
@@ -36,7 +36,7 @@ impl Shadow {
 
     /// A packet arrives.
     pub fn arrive(&mut self, packet: LivePacket, now: Time) {
-        self.told.books.received.add(packet.len_bytes);
+        self.told.counters.received.add(packet.len_bytes);
         self.line.arrive(LivePacket { buffer: None, ..packet }, now, &mut *self.queue, &mut self.rng, &mut self.told);
     }
 
@@ -48,18 +48,18 @@ impl Shadow {
 
     /// Its would-be actions.
     #[must_use]
-    pub fn books(&self) -> &Books {
-        &self.told.books
+    pub fn counters(&self) -> &Counters {
+        &self.told.counters
     }
 }
 
 impl Sink<LivePacket> for Told {
     fn dropped(&mut self, packet: LivePacket, reason: DropReason, queued: bool) {
-        self.books.drop(reason, packet.len_bytes, queued);
+        self.counters.drop(reason, packet.len_bytes, queued);
     }
 
     fn marked(&mut self, _: &LivePacket, reason: MarkReason) {
-        self.books.marked[reason as usize] += 1;
+        self.counters.marked[reason as usize] += 1;
     }
 }
 
@@ -69,7 +69,7 @@ impl Watcher<LivePacket> for Told {
     }
 
     fn sent(&mut self, packet: &LivePacket) {
-        self.books.sent.add(packet.len_bytes);
-        self.books.sojourn.record(self.now.since(packet.arrived));
+        self.counters.sent.add(packet.len_bytes);
+        self.counters.sojourn.record(self.now.since(packet.arrived));
     }
 }

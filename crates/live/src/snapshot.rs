@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use forebay_qdisc::{Backlog, Discipline, DropReason};
 use serde::Serialize;
 
-use crate::books::{Books, Count, MARK_REASONS, Refusal, drop_reason_name};
+use crate::counters::{Count, Counters, MARK_REASONS, Refusal, drop_reason_name};
 use crate::histogram::Histogram;
 use crate::packet::LivePacket;
 use crate::port::Port;
@@ -160,7 +160,7 @@ impl PortSnapshot {
     /// Takes it.
     #[must_use]
     pub fn of(port: &Port, surroundings: &Surroundings<'_>) -> Self {
-        let (books, queue) = (port.books(), port.queue());
+        let (counters, queue) = (port.counters(), port.queue());
         let Backlog { packets, bytes } = queue.backlog();
         Self {
             direction: surroundings.direction.to_owned(),
@@ -171,12 +171,12 @@ impl PortSnapshot {
             burst_s: port.burst().seconds(),
             queue: surroundings.queue.clone(),
             bypass: port.is_bypassed(),
-            received: books.received,
-            sent: books.sent,
-            bypassed: books.bypassed,
-            dropped: dropped(books),
-            marked: marked(books),
-            refused: Refusal::ALL.into_iter().map(|why| (why.name(), books.refused[why as usize])).collect(),
+            received: counters.received,
+            sent: counters.sent,
+            bypassed: counters.bypassed,
+            dropped: dropped(counters),
+            marked: marked(counters),
+            refused: Refusal::ALL.into_iter().map(|why| (why.name(), counters.refused[why as usize])).collect(),
             missed_frames: surroundings.missed_frames,
             backlog_packets: packets,
             backlog_bytes: bytes,
@@ -184,30 +184,30 @@ impl PortSnapshot {
             buffers_in_use: port.pool().in_use(),
             buffers: port.pool().capacity(),
             state_bytes: queue.state_bytes(),
-            sojourn: HistogramSnapshot::of(&books.sojourn),
-            lateness: HistogramSnapshot::of(&books.lateness),
+            sojourn: HistogramSnapshot::of(&counters.sojourn),
+            lateness: HistogramSnapshot::of(&counters.lateness),
             gauges: gauges(queue),
             flows: flows(port),
             shadow: port.shadow().zip(surroundings.shadow).map(|(shadow, queue)| ShadowSnapshot {
                 queue: queue.clone(),
-                received: shadow.books().received,
-                sent: shadow.books().sent,
-                dropped: dropped(shadow.books()),
-                marked: marked(shadow.books()),
+                received: shadow.counters().received,
+                sent: shadow.counters().sent,
+                dropped: dropped(shadow.counters()),
+                marked: marked(shadow.counters()),
                 backlog_packets: shadow.queue().backlog().packets,
-                sojourn: HistogramSnapshot::of(&shadow.books().sojourn),
+                sojourn: HistogramSnapshot::of(&shadow.counters().sojourn),
                 gauges: gauges(shadow.queue()),
             }),
         }
     }
 }
 
-fn dropped(books: &Books) -> BTreeMap<&'static str, Count> {
-    DropReason::ALL.iter().map(|&reason| (drop_reason_name(reason), books.dropped[reason as usize])).collect()
+fn dropped(counters: &Counters) -> BTreeMap<&'static str, Count> {
+    DropReason::ALL.iter().map(|&reason| (drop_reason_name(reason), counters.dropped[reason as usize])).collect()
 }
 
-fn marked(books: &Books) -> BTreeMap<&'static str, u64> {
-    MARK_REASONS.into_iter().map(|(reason, name)| (name, books.marked[reason as usize])).collect()
+fn marked(counters: &Counters) -> BTreeMap<&'static str, u64> {
+    MARK_REASONS.into_iter().map(|(reason, name)| (name, counters.marked[reason as usize])).collect()
 }
 
 fn gauges(queue: &dyn Discipline<LivePacket>) -> BTreeMap<&'static str, f64> {

@@ -14,7 +14,7 @@ use forebay_qdisc::{DropReason, MarkReason, Span, Time};
 use forebay_records::pcapng::{PcapngWriter, TraceFrame};
 use forebay_replay::{FlowIdentity, LinkType, RecordWriter, RecordedArrival, identify};
 
-use crate::books::MARK_REASONS;
+use crate::counters::MARK_REASONS;
 use crate::packet::LivePacket;
 use crate::port::Tap;
 

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex};
 use forebay_live::packet::LivePacket;
 use forebay_live::pool::Pool;
 use forebay_live::port::{Port, PortParts, Tap};
-use forebay_qdisc::config::{NoGuest, QueueSpec};
+use forebay_qdisc::config::{NoCustomDiscipline, QueueSpec};
 use forebay_qdisc::{DropReason, Rate, Span, Time};
-use forebay_replay::{CaptureReader, CapturedPacket, ReplayOptions, ReplayedQueue, dice, replay, salt};
+use forebay_replay::{CaptureReader, CapturedPacket, ReplayOptions, ReplayedQueue, replay, rng, salt};
 use proptest::prelude::*;
 
 const SEED: u64 = 7;
@@ -111,7 +111,7 @@ fn capture(arrivals: &[Arrival]) -> Vec<u8> {
     file
 }
 
-fn replayed(spec: &QueueSpec<NoGuest>, rate: Rate, arrivals: &[Arrival]) -> Verdicts {
+fn replayed(spec: &QueueSpec<NoCustomDiscipline>, rate: Rate, arrivals: &[Arrival]) -> Verdicts {
     let (delivered, dropped) = (Memory::default(), Memory::default());
     let queue = ReplayedQueue {
         name: "queue".into(),
@@ -140,13 +140,13 @@ impl Tap for Drops {
     }
 }
 
-fn live(spec: &QueueSpec<NoGuest>, rate: Rate, arrivals: &[Arrival]) -> Verdicts {
+fn live(spec: &QueueSpec<NoCustomDiscipline>, rate: Rate, arrivals: &[Arrival]) -> Verdicts {
     let mut port = Port::new(PortParts {
         rate,
         overhead_bytes: 0,
         burst: Span::from_seconds(1_000_000),
         queue: spec.build::<LivePacket>(rate, salt(SEED)).unwrap().into_discipline(),
-        rng: dice(SEED),
+        rng: rng(SEED),
         pool: Pool::new(2048, 1518),
     });
     let drops = Arc::new(Mutex::new(Vec::new()));
@@ -175,15 +175,15 @@ fn live(spec: &QueueSpec<NoGuest>, rate: Rate, arrivals: &[Arrival]) -> Verdicts
 }
 
 /// Every discipline that needs no parameters, with its defaults, and class-based queueing.
-fn specs() -> Vec<QueueSpec<NoGuest>> {
+fn specs() -> Vec<QueueSpec<NoCustomDiscipline>> {
     let classes = concat!(
         r#"{"cbq": {"default_class": "rest", "classes": ["#,
         r#"{"name": "urgent", "classes": [46], "queue": {"drop_tail": {}}}, "#,
         r#"{"name": "rest", "queue": {"fq_codel": {}}}]}}"#
     );
     let of_name = |name: &str| serde_json::from_str(&format!(r#"{{"{name}": {{}}}}"#)).ok();
-    let mut specs: Vec<QueueSpec<NoGuest>> =
-        QueueSpec::<NoGuest>::DISCIPLINES.iter().filter_map(|one| of_name(one.name)).collect();
+    let mut specs: Vec<QueueSpec<NoCustomDiscipline>> =
+        QueueSpec::<NoCustomDiscipline>::DISCIPLINES.iter().filter_map(|one| of_name(one.name)).collect();
     specs.push(serde_json::from_str(classes).unwrap());
     specs
 }
@@ -192,7 +192,7 @@ fn specs() -> Vec<QueueSpec<NoGuest>> {
 fn no_discipline_is_left_out() {
     let without_defaults = ["cbq", "python"];
     let tried: Vec<&str> = specs().iter().map(QueueSpec::name).collect();
-    for discipline in QueueSpec::<NoGuest>::DISCIPLINES {
+    for discipline in QueueSpec::<NoCustomDiscipline>::DISCIPLINES {
         assert!(tried.contains(&discipline.name) || without_defaults.contains(&discipline.name), "{}", discipline.name);
     }
 }

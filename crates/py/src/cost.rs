@@ -6,17 +6,17 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::guests::{Plans, PythonGuests, attached_for};
+use crate::custom_disciplines::{Plans, PythonDisciplines, attached_for};
 use crate::progress::interruptibly;
 use crate::scenario::load;
 
 /// Measures the queue of a scenario's link of that name, apart from the simulator and without the interpreter's lock.
 /// Packets of `packet_bytes` arrive at `load` times the link's rate, from each flow in proportion to its weight.
 ///
-/// `guests` are as in `run`. Raises ScenarioError, DisciplineError, and ValueError for a link without a queue of its
+/// `custom` are as in `run`. Raises ScenarioError, DisciplineError, and ValueError for a link without a queue of its
 /// own or numbers out of range.
 #[pyfunction]
-#[pyo3(signature = (text, file_name, overrides, queue, flow_weights, packet_bytes, load, guests = Plans::new()))]
+#[pyo3(signature = (text, file_name, overrides, queue, flow_weights, packet_bytes, load, custom = Plans::new()))]
 #[expect(clippy::too_many_arguments, reason = "a scenario is three arguments, a workload three")]
 pub(crate) fn queue_cost<'py>(
     py: Python<'py>,
@@ -27,7 +27,7 @@ pub(crate) fn queue_cost<'py>(
     flow_weights: Vec<f64>,
     packet_bytes: u32,
     load: f64,
-    guests: Plans,
+    custom: Plans,
 ) -> PyResult<Bound<'py, PyDict>> {
     let scenario = self::load(py, text, file_name, overrides)?;
     let weighed = flow_weights.iter().all(|weight| weight.is_finite()) && flow_weights.iter().sum::<f64>() > 0.0;
@@ -38,11 +38,11 @@ pub(crate) fn queue_cost<'py>(
     let name = queue.to_owned();
     let cost = interruptibly(py, None, move |reins| {
         let refused = |error: ParameterError| PyValueError::new_err(error.to_string());
-        if guests.is_empty() {
+        if custom.is_empty() {
             return forebay_scenario::cost_in(&scenario, &name, &workload, None).map_err(refused);
         }
-        attached_for(&guests, reins, || {
-            let made = PythonGuests::new(&guests);
+        attached_for(&custom, reins, || {
+            let made = PythonDisciplines::new(&custom);
             let cost = forebay_scenario::cost_in(&scenario, &name, &workload, Some(&made));
             made.error(scenario.spec()).map_or_else(|| cost.map_err(refused), Err)
         })

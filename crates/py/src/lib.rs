@@ -4,9 +4,9 @@
 mod catalogue;
 mod column;
 mod cost;
+mod custom_disciplines;
 mod error;
 mod fit;
-mod guests;
 mod hashing;
 mod json;
 mod plan;
@@ -30,11 +30,11 @@ mod _core {
     #[pymodule_export]
     use crate::cost::queue_cost;
     #[pymodule_export]
+    use crate::custom_disciplines::{Component, DisciplineError};
+    #[pymodule_export]
     use crate::error::{CaptureError, InternalError, ScenarioError, error_in_toml};
     #[pymodule_export]
     use crate::fit::{fitted_queue, slowest_rate};
-    #[pymodule_export]
-    use crate::guests::{Component, DisciplineError};
     #[pymodule_export]
     use crate::hashing::{flow_table_entries, sfb_bins};
     #[pymodule_export]

@@ -1,5 +1,5 @@
 //! Functions for disciplines written in Python: mathematics with the same bits everywhere, as the built-in ones have
-//! it, and the dice of compiled ones.
+//! it, and the random numbers of compiled ones.
 
 use pyo3::prelude::*;
 

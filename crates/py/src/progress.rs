@@ -18,7 +18,7 @@ const STEP: Duration = Duration::from_millis(25);
 /// Time for a stopped call to end. A run reads its flag every few milliseconds; reading a scenario does not.
 const GRACE: Duration = Duration::from_millis(300);
 /// Time for a discipline in Python to end once an exception was raised in it.
-const GUEST_GRACE: Duration = Duration::from_millis(600);
+const CUSTOM_GRACE: Duration = Duration::from_millis(600);
 /// Time for all calls to end before the interpreter does.
 const EXIT_GRACE: Duration = Duration::from_secs(5);
 /// The exit status after Ctrl-C.
@@ -33,7 +33,7 @@ pub(crate) struct Reins {
     /// The part that is done, as bits.
     fraction: AtomicU64,
     /// Whether the call runs disciplines written in Python.
-    has_guests: AtomicBool,
+    has_custom: AtomicBool,
     /// Python's number of the call's thread while it is attached to the interpreter; otherwise zero.
     thread: AtomicU64,
 }
@@ -46,8 +46,8 @@ impl Reins {
     }
 
     /// Notes that the call runs disciplines written in Python.
-    pub(crate) fn note_guests(&self) {
-        self.has_guests.store(true, Ordering::Relaxed);
+    pub(crate) fn note_custom(&self) {
+        self.has_custom.store(true, Ordering::Relaxed);
     }
 
     /// Does `work` on a thread that is attached to the interpreter. Python code in it can be interrupted.
@@ -207,7 +207,7 @@ where
         });
         if let Err(interruption) = heard {
             reins.stop.store(true, Ordering::Relaxed);
-            if !ends(py, &slot, &reins) && reins.has_guests.load(Ordering::Relaxed) {
+            if !ends(py, &slot, &reins) && reins.has_custom.load(Ordering::Relaxed) {
                 left().push(Left { thread, reins });
             }
             return Err(interruption);
@@ -220,7 +220,7 @@ fn ends<T: Send>(py: Python<'_>, slot: &Slot<T>, reins: &Reins) -> bool {
     if py.detach(|| slot.take_within(GRACE)).is_some() {
         return true;
     }
-    for _ in (0_u32..).take_while(|&step| reins.has_guests.load(Ordering::Relaxed) && STEP * step < GUEST_GRACE) {
+    for _ in (0_u32..).take_while(|&step| reins.has_custom.load(Ordering::Relaxed) && STEP * step < CUSTOM_GRACE) {
         // Again and again: the discipline may catch the exception.
         if reins.interrupt(py).is_err() {
             return false;

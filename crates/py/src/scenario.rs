@@ -8,8 +8,8 @@ use forebay_scenario::{Scenario, names};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::custom_disciplines::{Plans, PythonDisciplines, attached_for, yield_interpreter};
 use crate::error::{run_error, scenario_error};
-use crate::guests::{Plans, PythonGuests, attached_for, yield_interpreter};
 use crate::progress::{Reins, interruptibly};
 use crate::results::{Form, RawResult};
 
@@ -69,15 +69,15 @@ pub(crate) fn flow_and_link_names(
 /// Columns are NumPy arrays and lists of texts; or, if `arrays` is false, objects of `Column`: NumPy is not loaded
 /// then.
 ///
-/// The run has at most `threads` threads; one with guests has one.
+/// The run has at most `threads` threads; one with custom disciplines has one.
 ///
-/// `guests` are the classes that the scenario names, by these names; it cannot name others. Unless all are compiled,
+/// `custom` are the classes that the scenario names, by these names; it cannot name others. Unless all are compiled,
 /// the thread of the run holds the interpreter's lock.
 ///
 /// Raises ScenarioError, DisciplineError, OSError if a trace cannot be written, and InternalError.
 #[pyfunction]
 #[pyo3(signature = (text, file_name, overrides = Vec::new(), *, seed = None, progress = None, out_dir = None,
-    arrays = true, threads = NonZeroUsize::MIN, guests = Plans::new()))]
+    arrays = true, threads = NonZeroUsize::MIN, custom = Plans::new()))]
 #[expect(clippy::too_many_arguments, reason = "Python sees them as keywords with defaults")]
 pub(crate) fn run(
     py: Python<'_>,
@@ -89,34 +89,34 @@ pub(crate) fn run(
     out_dir: Option<PathBuf>,
     arrays: bool,
     threads: NonZeroUsize,
-    guests: Plans,
+    custom: Plans,
 ) -> PyResult<RawResult> {
     let scenario = load(py, text, file_name, overrides)?;
     let result = interruptibly(py, progress.as_ref(), move |reins| {
         let out = out_dir.as_deref();
-        if guests.is_empty() {
+        if custom.is_empty() {
             let run =
                 forebay_scenario::run_on(threads, &scenario, seed, out, None, &mut |fraction| reins.go_on(fraction));
             return run.map_err(|error| run_error(&error));
         }
-        attached_for(&guests, reins, || run_with_guests(&scenario, seed, out, reins, &guests))
+        attached_for(&custom, reins, || run_with_custom(&scenario, seed, out, reins, &custom))
     })??;
     RawResult::new(py, result, if arrays { Form::Arrays } else { Form::Columns })
 }
 
-fn run_with_guests(
+fn run_with_custom(
     scenario: &Scenario,
     seed: Option<u64>,
     out: Option<&Path>,
     reins: &Reins,
     plans: &Plans,
 ) -> PyResult<RunResult> {
-    let guests = PythonGuests::new(plans);
-    let run = forebay_scenario::run_on(NonZeroUsize::MIN, scenario, seed, out, Some(&guests), &mut |fraction| {
+    let custom = PythonDisciplines::new(plans);
+    let run = forebay_scenario::run_on(NonZeroUsize::MIN, scenario, seed, out, Some(&custom), &mut |fraction| {
         yield_interpreter(plans);
-        reins.go_on(fraction) && !guests.have_failed()
+        reins.go_on(fraction) && !custom.have_failed()
     });
-    match guests.error(scenario.spec()) {
+    match custom.error(scenario.spec()) {
         Some(error) => Err(error),
         None => run.map_err(|error| run_error(&error)),
     }

@@ -54,7 +54,7 @@ pub trait Admission: Send {
     /// Told once for each idle period.
     fn idle(&mut self, _since: Time) {}
 
-    /// Bytes of memory that the discipline's own state takes now: tables, per-flow entries, books. Without the packets
+    /// Bytes of memory that the discipline's own state takes now: tables, per-flow entries, counters. Without the packets
     /// queued and their queue.
     fn state_bytes(&self) -> u64;
 

@@ -2,8 +2,8 @@
 //!
 //! A [`QueueSpec`] is read by serde: a table with one key, `queue.red = { … }`, or as a bare name, `queue = "red"`, if
 //! the reader takes that for a table without parameters, as `forebay-document` does. It builds the [`Queue`], with the
-//! help of [`BuildContext`] for what a queue cannot have by itself. A discipline from outside this crate, a guest, has
-//! a configuration of its own type `G`; where there are no guests this is [`NoGuest`].
+//! help of [`BuildContext`] for what a queue cannot have by itself. A discipline from outside this crate, a custom discipline, has
+//! a configuration of its own type `G`; where there are no custom disciplines this is [`NoCustomDiscipline`].
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -19,7 +19,8 @@ use serde::de::{Deserialize, Deserializer, Error};
 pub use self::fit::{FittedValue, fitted};
 use crate::dbl::{FlowTableScope, SharedFlowTable};
 use crate::{
-    CbqClass, CbqConfig, Dbl, DblConfig, Discipline, FlowKey, Guest, Packet, ParameterError, Queue, Rate, hash_flow,
+    CbqClass, CbqConfig, CustomDiscipline, Dbl, DblConfig, Discipline, FlowKey, Packet, ParameterError, Queue, Rate,
+    hash_flow,
 };
 
 mod fit;
@@ -36,7 +37,7 @@ macro_rules! disciplines {
         /// The queue discipline of a sending port: exactly one of these.
         #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, JsonSchema)]
         #[schemars(rename = "QueueSpec", transform = allow_bare_names)]
-        pub enum QueueSpec<G = NoGuest> {
+        pub enum QueueSpec<G = NoCustomDiscipline> {
             $($(#[$doc])* #[serde(rename = $name)] $variant($config),)*
             /// A discipline written in Python: a class, with its parameters.
             #[serde(rename = "python")]
@@ -74,7 +75,7 @@ macro_rules! disciplines {
                 }
             }
 
-            /// The limit of the whole queue, for those that have one. A guest limits what it holds as it likes.
+            /// The limit of the whole queue, for those that have one. A custom discipline limits what it holds as it likes.
             #[must_use]
             pub fn limit(&self) -> Option<QueueSize> {
                 match self {
@@ -108,9 +109,9 @@ macro_rules! disciplines {
             ) -> Result<Queue<P>, ParameterError> {
                 match self {
                     $(Self::$variant(config) => build!($seam $law, P, config, seat),)*
-                    Self::Python(guest) => {
-                        let guest = seat.surroundings.guest(guest, seat.classes, seat.link_rate, seat.salt)?;
-                        Ok(guest.into_queue())
+                    Self::Python(custom) => {
+                        let custom = seat.surroundings.custom_discipline(custom, seat.classes, seat.link_rate, seat.salt)?;
+                        Ok(custom.into_queue())
                     }
                 }
             }
@@ -165,51 +166,63 @@ macro_rules! build {
     }};
 }
 
-/// The external objects that a queue needs: tables that it shares with others, and guests.
+/// The external objects that a queue needs: tables that it shares with others, and custom disciplines.
 pub trait BuildContext<G> {
     /// The flow table of this many entries that the queues of a switch share; `None` if there is none, and a queue that
     /// asks for it gets a table of its own.
     fn flow_table(&mut self, entries: u32) -> Option<SharedFlowTable>;
 
-    /// The guest that `guest` describes, for a link or class of `link_rate`; `salt` separates the flow hashes of
+    /// The custom discipline that `custom` describes, for a link or class of `link_rate`; `salt` separates the flow hashes of
     /// different queues. `classes` are the indices of the classes in which it is, the outermost first.
     ///
     /// # Errors
     /// If it cannot be made.
-    fn guest(&mut self, guest: &G, classes: &[usize], link_rate: Rate, salt: u64) -> Result<Guest, ParameterError>;
+    fn custom_discipline(
+        &mut self,
+        custom: &G,
+        classes: &[usize],
+        link_rate: Rate,
+        salt: u64,
+    ) -> Result<CustomDiscipline, ParameterError>;
 }
 
-/// The surroundings of a queue alone, which shares no table and has no guests.
+/// The surroundings of a queue alone, which shares no table and has no custom disciplines.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 
-impl BuildContext<NoGuest> for Alone {
+impl BuildContext<NoCustomDiscipline> for Alone {
     fn flow_table(&mut self, _entries: u32) -> Option<SharedFlowTable> {
         None
     }
 
-    fn guest(&mut self, guest: &NoGuest, _: &[usize], _: Rate, _: u64) -> Result<Guest, ParameterError> {
-        match *guest {}
+    fn custom_discipline(
+        &mut self,
+        custom: &NoCustomDiscipline,
+        _: &[usize],
+        _: Rate,
+        _: u64,
+    ) -> Result<CustomDiscipline, ParameterError> {
+        match *custom {}
     }
 }
 
-/// The configuration of a guest where there are none: it cannot be read.
+/// The configuration of a custom discipline where there are none: it cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub enum NoGuest {}
+pub enum NoCustomDiscipline {}
 
-impl<'de> Deserialize<'de> for NoGuest {
+impl<'de> Deserialize<'de> for NoCustomDiscipline {
     fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
         Err(D::Error::custom("a discipline written in Python cannot be used here"))
     }
 }
 
-impl JsonSchema for NoGuest {
+impl JsonSchema for NoCustomDiscipline {
     fn inline_schema() -> bool {
         true
     }
 
     fn schema_name() -> Cow<'static, str> {
-        "NoGuest".into()
+        "NoCustomDiscipline".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
@@ -265,7 +278,7 @@ impl<G> QueueSpec<G> {
     /// hashes of different queues.
     ///
     /// # Errors
-    /// The first parameter outside its bound; a guest that cannot be made.
+    /// The first parameter outside its bound; a custom discipline that cannot be made.
     pub fn build_in<P: Packet + 'static>(
         &self,
         surroundings: &mut impl BuildContext<G>,
@@ -280,7 +293,7 @@ impl<G: Clone> QueueSpec<G> {
     /// Checks that the queue can be built for a link of `link_rate` in such surroundings.
     ///
     /// # Errors
-    /// The first parameter outside its bound, with its path; a guest that cannot be made.
+    /// The first parameter outside its bound, with its path; a custom discipline that cannot be made.
     pub fn check<P: Packet + 'static>(
         &self,
         surroundings: &(impl BuildContext<G> + Clone),
@@ -433,7 +446,9 @@ mod tests {
 
     #[test]
     fn every_discipline_without_classes_is_built_from_its_name_alone() {
-        for Manual { name, source, .. } in QueueSpec::<NoGuest>::DISCIPLINES.iter().filter(|it| it.name != "cbq") {
+        for Manual { name, source, .. } in
+            QueueSpec::<NoCustomDiscipline>::DISCIPLINES.iter().filter(|it| it.name != "cbq")
+        {
             let queue = read(&format!("{name} = {{}}"));
             assert_eq!(queue.name(), *name);
             assert!(source.contains("//! # What it does"), "{name}");
@@ -474,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn without_guests_none_is_read() {
+    fn without_custom_disciplines_none_is_read() {
         let error = toml::from_str::<QueueSpec>("python = 'module:Class'").unwrap_err();
         assert!(error.message().contains("a discipline written in Python cannot be used here"), "{error}");
     }

@@ -182,7 +182,7 @@ impl<P: Packet> Drr<P> {
         }
     }
 
-    /// Keeps the books after a packet of `len_bytes` has left the queue of `slot`; forgets a flow that has no more.
+    /// Keeps the counters after a packet of `len_bytes` has left the queue of `slot`; forgets a flow that has no more.
     fn removed(&mut self, slot: u32, len_bytes: u32) {
         let flow = &mut self.flows[slot];
         flow.bytes -= u64::from(len_bytes);

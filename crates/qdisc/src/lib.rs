@@ -1,6 +1,6 @@
 //! Queue disciplines, one file and one paper each: they decide which packet waits, which goes and which is dropped.
 //!
-//! Pure state machines: the time, the dice and the place where dropped packets go are arguments. There are two seams,
+//! Pure state machines: the time, the rng and the place where dropped packets go are arguments. There are two seams,
 //! and every discipline implements exactly one:
 //!
 //! - [`Admission`] is a *law in front of one FIFO*: it decides about a packet on arrival, from the state of the queue
@@ -15,7 +15,7 @@
 //! |---|---|
 //! | `admission.rs` | the seam of a law: the arrival's circumstances in, a verdict out |
 //! | `discipline.rs` | the seam of a discipline that holds packets, and the sink of what it drops |
-//! | `queue.rs`, `guest.rs` | either of them as built from a configuration; one from outside this crate |
+//! | `queue.rs`, `custom.rs` | either of them as built from a configuration; one from outside this crate |
 //! | `arrival.rs`, `rate_label.rs`, `backlog.rs` | the input of both: a packet's properties and the queue |
 //! | `server.rs`, `class_queues.rs` | the loop that asks a discipline for packets; the same for one for each class |
 //! | `fifo.rs`, `line.rs` | the queue behind a law; a link that sends what a discipline gives, without a simulator |
@@ -59,6 +59,7 @@ mod codel;
 pub mod config;
 mod counterparts;
 mod csfq;
+mod custom;
 pub mod dbl;
 mod discipline;
 mod drop_tail;
@@ -68,7 +69,6 @@ mod fifo;
 mod flow_slots;
 mod fq_codel;
 mod fred;
-mod guest;
 mod hash;
 mod heavy_hitters;
 mod indexed_heap;
@@ -113,6 +113,7 @@ pub use cobalt::{Cobalt, CobaltConfig};
 pub use codel::{Codel, CodelConfig, SquareRoot};
 pub use counterparts::COUNTERPARTS;
 pub use csfq::{Csfq, CsfqConfig, CsfqRole};
+pub use custom::{CustomDiscipline, CustomFault, CustomQueue, Moment, NumberedDiscipline, Order};
 pub use dbl::{Dbl, DblConfig};
 pub use discipline::{Cx, Discipline, Served, Sink};
 pub use drop_tail::{DropTail, DropTailConfig};
@@ -121,7 +122,6 @@ pub use feng_red::{FengRed, FengRedConfig};
 pub use fifo::Fifo;
 pub use fq_codel::{FqCodel, FqCodelConfig, FqCodelPreset};
 pub use fred::{Fred, FredConfig};
-pub use guest::{Guest, GuestDiscipline, GuestFault, GuestQueue, Moment, Order};
 pub use hash::{hash_flow, table_index};
 pub use heavy_hitters::HeavyHitterSet;
 pub use limit::Limit;

@@ -238,7 +238,7 @@ fn nothing_is_dropped_early_in_a_short_queue() {
     }
 }
 
-/// A PIE at this probability that asks its dice, and what becomes of a packet that finds 90 000 B queued.
+/// A PIE at this probability that asks its rng, and what becomes of a packet that finds 90 000 B queued.
 fn verdict(config: &PieConfig, probability: f64, accumulated: f64, ecn: Ecn, rng: &mut rand_pcg::Pcg64Mcg) -> Verdict {
     let config = PieConfig { max_burst: Span::ZERO, ..config.clone() };
     let mut pie = Pie::new(&config, LINK, 0).unwrap();

@@ -317,7 +317,7 @@ impl Red {
             return Signal::None;
         }
         let probability = self.probability(arrival);
-        // No dice where nothing can happen: with `wait`, for half of the packets.
+        // No rng where nothing can happen: with `wait`, for half of the packets.
         if probability > 0.0 && uniform(offer.rng) < probability { Signal::Early } else { Signal::None }
     }
 

@@ -241,7 +241,7 @@ fn perturbation_parts_flows_that_collide_and_keeps_each_in_order() {
         }
         let (first, second) = (bench.discipline.bucket_of(FlowKey(0)), bench.discipline.bucket_of(FlowKey(1)));
         meetings += u32::from(first == second);
-        check_books(&bench.discipline);
+        check_counts(&bench.discipline);
     }
     // Two of six flows share one of four buckets in a quarter of 200 intervals of 10 ms; 3.3 standard deviations.
     assert!((300..=700).contains(&meetings), "{meetings}");
@@ -249,7 +249,7 @@ fn perturbation_parts_flows_that_collide_and_keeps_each_in_order() {
 }
 
 /// Every packet is in the bucket of the present hash, and the heap knows the lengths.
-fn check_books(sfq: &Sfq<Labelled>) {
+fn check_counts(sfq: &Sfq<Labelled>) {
     let longest = (0..sfq.buckets).map(|bucket| sfq.queues.backlog_of(bucket).packets).max().unwrap();
     let (Reverse(length), _) = sfq.longest.first().map_or((Reverse(0), Reverse(0)), |(key, _)| key);
     assert_eq!(length, longest);
@@ -296,7 +296,7 @@ fn a_lone_bucket_still_knows_its_length_after_the_hash_has_changed() {
     }
     let (mut rng, mut dropped) = (rng(), Dropped::default());
     bench.discipline.rehash(&mut Cx { now: Time::ZERO, rng: &mut rng, sink: &mut dropped });
-    check_books(&bench.discipline);
+    check_counts(&bench.discipline);
 }
 
 #[test]
@@ -328,8 +328,8 @@ fn rehashing_drops_what_a_bucket_has_no_room_for() {
 fn widest_gaps(config: &SfqConfig, seed: u64, longest: u32) -> (i64, i64) {
     let mut bench = bench(config);
     let flows = flows_apart(&bench.discipline, 4);
-    let mut dice = rand_pcg::Pcg64Mcg::new(u128::from(seed) | 1);
-    let mut size = || 40 + (uniform(&mut dice) * f64::from(longest - 39)) as u32;
+    let mut rng = rand_pcg::Pcg64Mcg::new(u128::from(seed) | 1);
+    let mut size = || 40 + (uniform(&mut rng) * f64::from(longest - 39)) as u32;
     for (index, flow) in flows.iter().enumerate() {
         // Some begin with more than others, and all have two packets at least.
         for _ in 0..2 + index {

@@ -194,7 +194,7 @@ impl<P: Packet> Wfq<P> {
         self.virtual_time = 0.0;
     }
 
-    /// Keeps the books after `removed` has left the queue of `slot`; its tags are still the fluid server's.
+    /// Keeps the counters after `removed` has left the queue of `slot`; its tags are still the fluid server's.
     fn removed(&mut self, slot: u32, len_bytes: u32) {
         self.backlog.bytes -= u64::from(len_bytes);
         self.backlog.packets -= 1;

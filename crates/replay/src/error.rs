@@ -150,7 +150,7 @@ pub enum ReplayError {
     /// The caller stopped it.
     #[error("stopped before the end of the capture")]
     Stopped,
-    /// The books do not balance.
-    #[error("the books do not balance, which is a fault in Forebay; please report it: {0}")]
+    /// The counters do not balance.
+    #[error("the counters do not balance, which is a fault in Forebay; please report it: {0}")]
     Invariant(String),
 }

@@ -25,8 +25,8 @@
 //! the file.
 
 mod arrivals;
-mod books;
 mod capture;
+mod counters;
 mod dissect;
 mod error;
 mod frames;
@@ -56,9 +56,9 @@ pub use dissect::{FlowIdentity, Headers, LinkType, dissect, identify, mark_ce};
 pub use error::{CaptureError, ReplayError};
 pub use record::{RECORD_MAGIC, RecordWriter, RecordedArrival};
 
-use books::Books;
+use counters::QueueCounters;
 use frames::{CaptureOutput, FrameStore, Outputs, SharedFrames};
-use series::{MOST_ROWS_ASKED_FOR, SeriesBook};
+use series::{MOST_ROWS_ASKED_FOR, SeriesRecord};
 
 /// Packets between two calls of the function that may stop a replay.
 const PACKETS_A_CALL: u64 = 1_024;
@@ -152,7 +152,7 @@ pub fn salt(seed: u64) -> u64 {
 
 /// The random stream of the discipline in each of a replay's queues, and in others that must make the same decisions.
 #[must_use]
-pub fn dice(seed: u64) -> Pcg64Mcg {
+pub fn rng(seed: u64) -> Pcg64Mcg {
     stream(seed, "replay/queue")
 }
 
@@ -160,7 +160,7 @@ pub fn dice(seed: u64) -> Pcg64Mcg {
 /// go on. Equal seeds give a queue equal results, whatever other queues there are.
 ///
 /// # Errors
-/// A capture that cannot be read or holds nothing to replay, an output that cannot be written, books that do not
+/// A capture that cannot be read or holds nothing to replay, an output that cannot be written, counters that do not
 /// balance.
 pub fn replay<'a, R: Read + 'a>(
     capture: R,
@@ -195,10 +195,10 @@ pub fn replay<'a, R: Read + 'a>(
         ports.iter_mut().for_each(|port| port.arrive(packet, epoch_ps));
     }
     ports.iter_mut().try_for_each(|port| port.drain(control))?;
-    let end = ports.iter().map(|port| port.books.now).max().unwrap_or_default();
+    let end = ports.iter().map(|port| port.counters.now).max().unwrap_or_default();
     let result = results(&mut ports, end, rate, &arrivals, options)?;
     for port in ports {
-        port.books.outputs.map_or(Ok(()), Outputs::finish).map_err(ReplayError::Write)?;
+        port.counters.outputs.map_or(Ok(()), Outputs::finish).map_err(ReplayError::Write)?;
     }
     Ok(result)
 }
@@ -217,18 +217,18 @@ fn results(
     }
     let (mut flow_tables, mut queue_tables, mut delay_tables) = (Vec::new(), Vec::new(), Vec::new());
     let mut series = Vec::new();
-    for Port { name, discipline, queue, books, .. } in &mut *ports {
-        flow_tables.push(books.flow_table(name, flows, arrivals.cut(), &**queue));
+    for Port { name, discipline, queue, counters, .. } in &mut *ports {
+        flow_tables.push(counters.flow_table(name, flows, arrivals.cut(), &**queue));
         // Its means are over its own time. Its series continue, so that all are equally long.
-        queue_tables.push(books.queue_table(name, discipline, rate, &**queue));
-        delay_tables.push(books.delay_table(name));
-        books.advance(end, &**queue);
-        if books.series.is_full() {
+        queue_tables.push(counters.queue_table(name, discipline, rate, &**queue));
+        delay_tables.push(counters.delay_table(name));
+        counters.advance(end, &**queue);
+        if counters.series.is_full() {
             return Err(ReplayError::IntervalTooShort { most: MOST_ROWS_ASKED_FOR });
         }
-        series.extend(books.series.series(name, &|visit| queue.gauges(visit)));
+        series.extend(counters.series.series(name, &|visit| queue.gauges(visit)));
     }
-    let (packets, bytes) = ports.first().map_or((0, 0), |port| (port.books.packets(), port.books.bytes()));
+    let (packets, bytes) = ports.first().map_or((0, 0), |port| (port.counters.packets(), port.counters.bytes()));
     Ok(ReplayResult {
         rate_bps: rate.bits_per_second(),
         seed: options.seed,
@@ -249,14 +249,14 @@ fn results(
     })
 }
 
-/// A queue with its line and its books.
+/// A queue with its line and its counters.
 struct Port<'a> {
     name: String,
     discipline: String,
     queue: Box<dyn Discipline<CapturedPacket> + 'a>,
     line: Line<CapturedPacket>,
     rng: Pcg64Mcg,
-    books: Books<'a>,
+    counters: QueueCounters<'a>,
 }
 
 impl<'a> Port<'a> {
@@ -275,47 +275,47 @@ impl<'a> Port<'a> {
         } else {
             None
         };
-        let books = Books::new(SeriesBook::new(options.interval, rate), outputs);
-        let (line, rng) = (Line::new(rate), dice(options.seed));
-        Ok(Self { name, discipline, queue, line, rng, books })
+        let counters = QueueCounters::new(SeriesRecord::new(options.interval, rate), outputs);
+        let (line, rng) = (Line::new(rate), rng(options.seed));
+        Ok(Self { name, discipline, queue, line, rng, counters })
     }
 
     /// `epoch_ps` is the absolute time of the replay's time zero, from this packet on.
     fn arrive(&mut self, packet: CapturedPacket, epoch_ps: i128) {
-        let Self { queue, line, rng, books, .. } = self;
-        line.run_until(packet.time, &mut **queue, rng, books);
-        if let Some(outputs) = &mut books.outputs {
+        let Self { queue, line, rng, counters, .. } = self;
+        line.run_until(packet.time, &mut **queue, rng, counters);
+        if let Some(outputs) = &mut counters.outputs {
             outputs.epoch_ps = epoch_ps;
         }
-        line.arrive(packet, packet.time, &mut **queue, rng, books);
+        line.arrive(packet, packet.time, &mut **queue, rng, counters);
     }
 
     /// The error so far that no call could return.
     fn check(&mut self) -> Result<(), ReplayError> {
-        if self.books.series.is_full() {
+        if self.counters.series.is_full() {
             return Err(ReplayError::IntervalTooShort { most: MOST_ROWS_ASKED_FOR });
         }
-        let error = self.books.outputs.as_mut().and_then(Outputs::take_error);
+        let error = self.counters.outputs.as_mut().and_then(Outputs::take_error);
         error.map_or(Ok(()), |error| Err(ReplayError::Write(error)))
     }
 
     /// Sends what is still queued.
     fn drain(&mut self, control: &mut dyn FnMut() -> bool) -> Result<(), ReplayError> {
-        let Self { queue, line, rng, books, .. } = self;
+        let Self { queue, line, rng, counters, .. } = self;
         let mut steps = 0_u64;
         while let Some(at) = line.next() {
             if at == Time::NEVER {
                 return Err(ReplayError::TooLong);
             }
-            line.run_until(at, &mut **queue, rng, books);
+            line.run_until(at, &mut **queue, rng, counters);
             steps += 1;
             if steps.is_multiple_of(PACKETS_A_CALL) && !control() {
                 return Err(ReplayError::Stopped);
             }
         }
-        if let Some(error) = books.outputs.as_mut().and_then(Outputs::take_error) {
+        if let Some(error) = counters.outputs.as_mut().and_then(Outputs::take_error) {
             return Err(ReplayError::Write(error));
         }
-        books.check(queue.backlog()).map_err(ReplayError::Invariant)
+        counters.check(queue.backlog()).map_err(ReplayError::Invariant)
     }
 }

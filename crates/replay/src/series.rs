@@ -52,7 +52,7 @@ impl Row {
 type Gauges<'a> = dyn Fn(&mut dyn FnMut(&'static str, f64)) + 'a;
 
 /// The series of one queue.
-pub struct SeriesBook {
+pub struct SeriesRecord {
     /// Rate of the line.
     rate: Rate,
     interval: Span,
@@ -69,7 +69,7 @@ pub struct SeriesBook {
     gauges: Vec<(&'static str, Vec<f64>)>,
 }
 
-impl SeriesBook {
+impl SeriesRecord {
     /// Nothing so far. Without an interval, one is chosen that fits.
     pub fn new(interval: Option<Span>, rate: Rate) -> Self {
         let next_factor = if interval.is_some() { None } else { Some(0) };
@@ -265,20 +265,20 @@ mod tests {
 
     #[test]
     fn lengths_are_means_over_time_and_counts_belong_to_their_interval() {
-        let mut book = SeriesBook::new(Some(Span::from_microseconds(10)), Rate::megabits(100));
+        let mut record = SeriesRecord::new(Some(Span::from_microseconds(10)), Rate::megabits(100));
         let gauge = |visit: &mut dyn FnMut(&'static str, f64)| visit("avg", 7.0);
         let backlog = |packets| Backlog { packets, bytes: packets * 100 };
-        book.advance(at(4), backlog(0), &gauge);
-        book.seen(3);
-        book.dropped();
-        book.arrived(125);
+        record.advance(at(4), backlog(0), &gauge);
+        record.seen(3);
+        record.dropped();
+        record.arrived(125);
         // Three packets from 4 to 14 µs, one until the end at 25 µs.
-        book.advance(at(14), backlog(3), &gauge);
-        book.sent(125, Span::from_microseconds(10));
-        book.advance(at(25), backlog(1), &gauge);
-        let (packets, bytes) = book.length_means();
+        record.advance(at(14), backlog(3), &gauge);
+        record.sent(125, Span::from_microseconds(10));
+        record.advance(at(25), backlog(1), &gauge);
+        let (packets, bytes) = record.length_means();
         assert!((packets - 41.0 / 25.0).abs() < 1e-12 && (bytes - 4_100.0 / 25.0).abs() < 1e-9);
-        let series = book.series("dbl", &gauge);
+        let series = record.series("dbl", &gauge);
         assert_eq!(values(&series, "length_mean_packets"), [1.8, 1.8, 1.0]);
         assert_eq!(values(&series, "length_max_packets"), [3.0, 3.0, 1.0]);
         assert_eq!(values(&series, "packets_dropped"), [1.0, 0.0, 0.0]);
@@ -294,14 +294,14 @@ mod tests {
 
     /// A packet of 125 bytes, of 10 µs each, one after the other from time zero, in intervals of 100 µs.
     fn back_to_back(packets: u64) -> Vec<Series> {
-        let mut book = SeriesBook::new(Some(Span::from_microseconds(100)), Rate::megabits(100));
+        let mut record = SeriesRecord::new(Some(Span::from_microseconds(100)), Rate::megabits(100));
         for packet in 1..=packets {
-            book.advance(at(10 * packet), Backlog::default(), &|_| {});
-            book.arrived(125);
-            book.sent(125, Span::from_microseconds(10));
-            book.dropped();
+            record.advance(at(10 * packet), Backlog::default(), &|_| {});
+            record.arrived(125);
+            record.sent(125, Span::from_microseconds(10));
+            record.dropped();
         }
-        book.series("busy", &|_| {})
+        record.series("busy", &|_| {})
     }
 
     #[test]
@@ -323,12 +323,12 @@ mod tests {
     fn no_interval_shows_more_than_the_rate_of_the_line() {
         // 12.5 kB take 1 ms, in intervals of 1 to 700 µs.
         for microseconds in (1..700).step_by(37) {
-            let mut book = SeriesBook::new(Some(Span::from_microseconds(microseconds)), Rate::megabits(100));
+            let mut record = SeriesRecord::new(Some(Span::from_microseconds(microseconds)), Rate::megabits(100));
             for packet in 1..=5 {
-                book.advance(at(1_700 * packet), Backlog::default(), &|_| {});
-                book.sent(12_500, Span::from_milliseconds(1));
+                record.advance(at(1_700 * packet), Backlog::default(), &|_| {});
+                record.sent(12_500, Span::from_milliseconds(1));
             }
-            let series = book.series("line", &|_| {});
+            let series = record.series("line", &|_| {});
             let delivered = values(&series, "delivered_bps");
             assert!(delivered.iter().all(|&bps| bps <= 1e8 * (1.0 + 1e-12)), "{microseconds} µs: {delivered:?}");
             let rest_s = 8_500e-6 - microseconds as f64 * 1e-6 * (delivered.len() - 1) as f64;
@@ -340,15 +340,15 @@ mod tests {
 
     #[test]
     fn intervals_grow_with_the_capture_and_lose_nothing() {
-        let mut book = SeriesBook::new(None, Rate::megabits(100));
+        let mut record = SeriesRecord::new(None, Rate::megabits(100));
         // A drop each 7 µs for 10 s, one packet waiting all the time.
         let mut drops = 0;
         for microseconds in (0..10_000_000).step_by(7) {
-            book.advance(at(microseconds), Backlog { packets: 1, bytes: 1 }, &|visit| visit("clock", 1.0));
-            book.dropped();
+            record.advance(at(microseconds), Backlog { packets: 1, bytes: 1 }, &|visit| visit("clock", 1.0));
+            record.dropped();
             drops += 1;
         }
-        let series = book.series("red", &|_| {});
+        let series = record.series("red", &|_| {});
         let dropped = values(&series, "packets_dropped");
         assert_eq!(dropped.iter().sum::<f64>(), f64::from(drops));
         assert_eq!(series[0].interval_s, 0.01);

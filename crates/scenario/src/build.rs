@@ -16,7 +16,7 @@ use forebay_switching::{InputFifos, SharedMemory, VirtualOutputQueues};
 use forebay_units::QueueSize;
 
 use crate::build::hosts::HostTimes;
-use crate::guests::Guests;
+use crate::custom_disciplines::CustomDisciplines;
 use crate::lan::Lan;
 use crate::plan::outline::Outline;
 use crate::plan::{CellsOfInput, Plan, PlannedFabric, PlannedFlow, PlannedKind, PlannedLink, PlannedNode, Source};
@@ -31,12 +31,12 @@ const STEPS_PER_CHECK: usize = 1 << 12;
 ///
 /// # Errors
 /// If `control`, which is asked before each step, answers not to continue, the file of a trace cannot be created, or
-/// `guests` cannot make one that is named.
+/// `custom` cannot make one that is named.
 pub(crate) fn network(
     scenario: &ScenarioSpec,
     seed: u64,
     out: Option<&Path>,
-    guests: Option<&dyn Guests>,
+    custom: Option<&dyn CustomDisciplines>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Network, RunError> {
     let mut go_on = || if control(0.0) { Ok(()) } else { Err(RunError::Stopped) };
@@ -69,9 +69,9 @@ pub(crate) fn network(
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
-        let switch = switches.entry(link.from).or_insert_with(|| Switch::new(seed, guests));
+        let switch = switches.entry(link.from).or_insert_with(|| Switch::new(seed, custom));
         let watched_flows = watched.get(link.name.as_str()).cloned().unwrap_or_default();
-        builder.add_link(link_spec(link, &plan.outline, switch, guests, watched_flows, seed, out)?);
+        builder.add_link(link_spec(link, &plan.outline, switch, custom, watched_flows, seed, out)?);
     }
     for (index, planned) in std::mem::take(&mut plan.flows).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
@@ -141,7 +141,7 @@ fn link_spec(
     link: PlannedLink,
     outline: &Outline<'_>,
     switch: &mut Switch<'_>,
-    guests: Option<&dyn Guests>,
+    custom: Option<&dyn CustomDisciplines>,
     watched_flows: Vec<u32>,
     seed: u64,
     out: Option<&Path>,
@@ -153,12 +153,12 @@ fn link_spec(
     if let Some(spec) = &described.queue {
         let mut salts = stream(seed, &format!("link/{}/salt", link.name));
         switch.at_link(&link.name);
-        // Validation has built every queue once before, but for its guests.
-        let refused = |error| RunError::Guest(format!("the queue `{}`: {error}", link.name));
+        // Validation has built every queue once before, but for its custom disciplines.
+        let refused = |error| RunError::CustomDiscipline(format!("the queue `{}`: {error}", link.name));
         let mut build = || spec.build_in(switch, described.rate, salts.next_u64()).map_err(refused);
         let built = build()?;
-        let name = match (&**spec, guests) {
-            (QueueSpec::Python(python), Some(guests)) => guests.name(python),
+        let name = match (&**spec, custom) {
+            (QueueSpec::Python(python), Some(custom)) => custom.name(python),
             _ => spec.name().to_owned(),
         };
         queue = Some((name, if shares_state { Queue::Discipline(built.into_discipline()) } else { built }));

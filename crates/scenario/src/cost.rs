@@ -11,7 +11,7 @@ use forebay_qdisc::{
 };
 use forebay_records::random::stream;
 
-use crate::guests::Guests;
+use crate::custom_disciplines::CustomDisciplines;
 use crate::load::Scenario;
 use crate::plan::Plan;
 use crate::schema::{QueueSpec, Switch};
@@ -65,14 +65,14 @@ pub fn cost_in(
     scenario: &Scenario,
     link: &str,
     workload: &Workload,
-    guests: Option<&dyn Guests>,
+    custom: Option<&dyn CustomDisciplines>,
 ) -> Result<Option<Cost>, ParameterError> {
     let spec = scenario.spec();
     let plan = Plan::new(spec, spec.seed);
     let line = plan.links.iter().find(|candidate| candidate.name == link).map(|line| plan.spec(line));
     match line.and_then(|line| Some((line.queue.as_deref()?, line.rate))) {
         Some((queue, rate)) => {
-            let mut switch = Switch::new(COST_SEED, guests);
+            let mut switch = Switch::new(COST_SEED, custom);
             switch.at_link(link);
             Ok(Some(measured(queue.build_in(&mut switch, rate, salt())?, rate, workload)))
         }
@@ -96,14 +96,14 @@ fn measured(queue: Queue<Offered>, rate: Rate, workload: &Workload) -> Cost {
     let mut discipline = queue.into_discipline();
     let sequence = Sequence::draw(rate, workload);
     let mut port = Port::new(&mut *discipline, rate);
-    let mut dice = stream(COST_SEED, "cost/queue");
+    let mut rng = stream(COST_SEED, "cost/queue");
     // The first pass fills the queue, the tables and the caches.
-    port.offer(&sequence, &mut dice);
+    port.offer(&sequence, &mut rng);
     let (offered, dropped) = (port.offered, port.losses.0);
     let least_s = (0..PASSES)
         .map(|_| {
             let start = ThreadTime::now();
-            port.offer(&sequence, &mut dice);
+            port.offer(&sequence, &mut rng);
             start.elapsed().as_secs_f64()
         })
         .fold(f64::INFINITY, f64::min);
@@ -125,7 +125,7 @@ struct Sequence {
 
 impl Sequence {
     fn draw(rate: Rate, workload: &Workload) -> Self {
-        let mut dice = stream(COST_SEED, "cost/arrivals");
+        let mut rng = stream(COST_SEED, "cost/arrivals");
         let mut total = 0.0;
         let cumulative: Vec<f64> = workload
             .flow_weights
@@ -136,12 +136,12 @@ impl Sequence {
             })
             .collect();
         let mut flow = || {
-            let drawn = uniform(&mut dice) * total;
+            let drawn = uniform(&mut rng) * total;
             cumulative.partition_point(|&up_to| up_to <= drawn) as u32
         };
         let flows = (0..PASS).map(|_| flow()).collect();
         let mean_ps = rate.transmission_time(u64::from(workload.packet_bytes)).picoseconds() as f64 / workload.load;
-        let drawn: Vec<f64> = (0..GAPS).map(|_| -libm::log(1.0 - uniform(&mut dice))).collect();
+        let drawn: Vec<f64> = (0..GAPS).map(|_| -libm::log(1.0 - uniform(&mut rng))).collect();
         // So few gaps have a mean of their own; the load must be the requested one.
         let unit_ps = mean_ps * GAPS as f64 / drawn.iter().sum::<f64>();
         let gaps = drawn.into_iter().map(|gap| Span::from_picoseconds((gap * unit_ps) as u64)).collect();
@@ -215,7 +215,7 @@ impl<'q> Port<'q> {
     }
 
     /// One pass over the sequence.
-    fn offer(&mut self, sequence: &Sequence, dice: &mut dyn Rng) {
+    fn offer(&mut self, sequence: &Sequence, rng: &mut dyn Rng) {
         let gaps = sequence.gaps.iter().cycle();
         let Self { queue, line, losses, .. } = self;
         for (&flow, &gap) in sequence.flows.iter().zip(gaps) {
@@ -227,8 +227,8 @@ impl<'q> Port<'q> {
                 ecn: Ecn::NotCapable,
                 _payload: 0,
             };
-            line.run_until(self.now, &mut **queue, dice, losses);
-            line.arrive(packet, self.now, &mut **queue, dice, losses);
+            line.run_until(self.now, &mut **queue, rng, losses);
+            line.arrive(packet, self.now, &mut **queue, rng, losses);
         }
     }
 }

@@ -6,8 +6,8 @@
 mod build;
 mod catalogue;
 mod cost;
+mod custom_disciplines;
 mod expand;
-mod guests;
 pub mod lan;
 mod load;
 mod memory;
@@ -23,8 +23,8 @@ mod warnings;
 
 pub use catalogue::{Choice, Parameter, choices, json_schema};
 pub use cost::{Cost, Workload, cost, cost_in};
+pub use custom_disciplines::{CustomDisciplines, Site};
 pub use forebay_document::{DocumentError as ScenarioError, PathStep, Words};
-pub use guests::{Guests, Site};
 pub use load::{Scenario, remedy_for_name};
 pub use memory::memory_estimate;
 pub use plan::data::{GroupData, LinkData, PlanData, QueueData, plan_data};

@@ -16,14 +16,14 @@ use crate::schema::{Application, LinkSpec, QueueSpec, ScenarioSpec, SeriesKind, 
 
 /// The program with its libraries.
 const PROGRAM: f64 = 8e6;
-/// Both ends of a flow, its way, its books, its results and its name. Its data in flight is added.
+/// Both ends of a flow, its way, its counters, its results and its name. Its data in flight is added.
 const TCP_FLOW: f64 = 2_300.0;
 const UDP_FLOW: f64 = 1_700.0;
 const CELL_FLOW: f64 = 1_300.0;
 const FRAME_FLOW: f64 = 1_500.0;
-/// A link with its books, its results and its name.
+/// A link with its counters, its results and its name.
 const LINK: f64 = 400.0;
-/// A queue with its books and results, but for its discipline's state.
+/// A queue with its counters and results, but for its discipline's state.
 const QUEUE: f64 = 1_100.0;
 /// The memory of a queue for each flow, in both directions, from the first to the last that it has seen, and the row of
 /// results of a flow that it has seen.
@@ -188,7 +188,7 @@ fn measured(queue: &QueueSpec, rate: Rate) -> (f64, f64) {
     (state_bytes as f64, gauges)
 }
 
-/// All queues with books.
+/// All queues with counters.
 fn queues(outline: &Outline<'_>) -> Vec<Queues> {
     if outline.lan.is_some() {
         // Each output of a switch; its rows are those of its flows alone. It has a gauge or two of its scheme's.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use forebay_engine::{Network, RunError, RunResult};
 
-use crate::guests::Guests;
+use crate::custom_disciplines::CustomDisciplines;
 use crate::load::Scenario;
 use crate::{build, memory, warnings};
 
@@ -14,7 +14,7 @@ use crate::{build, memory, warnings};
 ///
 /// # Errors
 /// If the run would take more memory than there is, `control` stops it, a trace cannot be written, the scenario names
-/// Python code, or the simulator's books do not balance.
+/// Python code, or the simulator's counters do not balance.
 pub fn run(
     scenario: &Scenario,
     seed: Option<u64>,
@@ -25,21 +25,21 @@ pub fn run(
 }
 
 /// As [`run`], on at most this many threads if that is faster, with the same results, and with the disciplines that
-/// `guests` makes, if there is one who does. Any of the threads calls a guest.
+/// `custom` makes, if there is one who does. Any of the threads calls a custom discipline.
 ///
-/// A guest that fails keeps the error. Let `control` stop the run then, and look at the guests before the result.
+/// A custom discipline that fails keeps the error. Let `control` stop the run then, and look at the custom disciplines before the result.
 ///
 /// # Errors
-/// As [`run`]; if `guests` makes none where one is named, or a thread cannot be started.
+/// As [`run`]; if `custom` makes none where one is named, or a thread cannot be started.
 pub fn run_on(
     threads: NonZeroUsize,
     scenario: &Scenario,
     seed: Option<u64>,
     out: Option<&Path>,
-    guests: Option<&dyn Guests>,
+    custom: Option<&dyn CustomDisciplines>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
-    run_by(|network, control| network.run_on(threads, control), scenario, seed, out, guests, control)
+    run_by(|network, control| network.run_on(threads, control), scenario, seed, out, custom, control)
 }
 
 /// As [`run_on`], also where several threads are slower than one.
@@ -53,10 +53,10 @@ pub fn run_divided(
     scenario: &Scenario,
     seed: Option<u64>,
     out: Option<&Path>,
-    guests: Option<&dyn Guests>,
+    custom: Option<&dyn CustomDisciplines>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
-    run_by(|network, control| network.run_divided(threads, control), scenario, seed, out, guests, control)
+    run_by(|network, control| network.run_divided(threads, control), scenario, seed, out, custom, control)
 }
 
 /// As [`run`], with everything in the order of the global clock: the same results, slower.
@@ -79,13 +79,13 @@ fn run_by(
     scenario: &Scenario,
     seed: Option<u64>,
     out: Option<&Path>,
-    guests: Option<&dyn Guests>,
+    custom: Option<&dyn CustomDisciplines>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
     let spec = scenario.spec();
     let seed = seed.unwrap_or(spec.seed);
     memory::check(scenario)?;
-    let network = build::network(spec, seed, out, guests, control)?;
+    let network = build::network(spec, seed, out, custom, control)?;
     let mut result = run(network, control)?;
     result.scenario = scenario.name().to_owned();
     result.seed = seed;

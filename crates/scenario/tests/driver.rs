@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use forebay_engine::{RunError, RunResult};
-use forebay_qdisc::{Admission, Arrival, Guest, Offer, Ticket, Verdict};
+use forebay_qdisc::{Admission, Arrival, CustomDiscipline, Offer, Ticket, Verdict};
 use forebay_records::Table;
 use forebay_scenario::schema::PythonQueue;
-use forebay_scenario::{Guests, Scenario, Site, names, run, run_divided, run_in_order};
+use forebay_scenario::{CustomDisciplines, Scenario, Site, names, run, run_divided, run_in_order};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -200,9 +200,9 @@ impl Admission for Panicking {
     }
 }
 
-impl Guests for Panicking {
-    fn build(&self, _: &PythonQueue, _: Site<'_>) -> Option<Guest> {
-        Some(Guest::Law(Box::new(Self)))
+impl CustomDisciplines for Panicking {
+    fn build(&self, _: &PythonQueue, _: Site<'_>) -> Option<CustomDiscipline> {
+        Some(CustomDiscipline::Law(Box::new(Self)))
     }
 
     fn name(&self, _: &PythonQueue) -> String {

@@ -7,7 +7,7 @@
 use forebay_engine::RunResult;
 use forebay_scenario::{Scenario, run};
 use forebay_switching::{IslipConfig, LoadPattern, MwmConfig, SchedulerConfig, Speedup};
-use forebay_testkit::{BurstyCells, CellArrivals, CellFabric, CellSwitch, CellSwitchConfig, CellSwitchDice};
+use forebay_testkit::{BurstyCells, CellArrivals, CellFabric, CellSwitch, CellSwitchConfig, CellSwitchRngs};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
@@ -132,8 +132,8 @@ fn agrees_with_the_slotted_switch(fabric: &str, pattern: &str, cells: &str, slot
     let simulated = |seed| seeded_cells(slotted.ports, fabric, pattern, cells, seed);
     let reference = |seed| {
         let (mut arrivals, mut scheduler) = (Pcg64Mcg::seed_from_u64(seed), Pcg64Mcg::seed_from_u64(seed + SEEDS));
-        let mut dice = CellSwitchDice { arrivals: &mut arrivals, scheduler: &mut scheduler };
-        CellSwitch::new(slotted).run(6250, 25_000, &mut dice)
+        let mut rng = CellSwitchRngs { arrivals: &mut arrivals, scheduler: &mut scheduler };
+        CellSwitch::new(slotted).run(6250, 25_000, &mut rng)
     };
     let waits = (
         over_seeds(|seed| mean_wait_slots(&simulated(seed)) - PHASE_WAIT_SLOTS),

@@ -26,11 +26,11 @@ fn ns_per_slot(ports: usize, pattern: &LoadPattern, fabric: CellFabric) -> f64 {
     let config = CellSwitchConfig { pattern: pattern.clone(), ..CellSwitchConfig::new(ports, fabric, LOAD) };
     let mut switch = CellSwitch::new(&config);
     let (mut arrivals, mut scheduler) = (Pcg64Mcg::seed_from_u64(1), Pcg64Mcg::seed_from_u64(2));
-    let mut dice = CellSwitchDice { arrivals: &mut arrivals, scheduler: &mut scheduler };
-    (0..WARM_UP).for_each(|_| switch.advance(&mut dice));
+    let mut rng = CellSwitchRngs { arrivals: &mut arrivals, scheduler: &mut scheduler };
+    (0..WARM_UP).for_each(|_| switch.advance(&mut rng));
     let repeats = (0..REPEATS).map(|_| {
         let start = ProcessTime::now();
-        (0..SLOTS).for_each(|_| switch.advance(&mut dice));
+        (0..SLOTS).for_each(|_| switch.advance(&mut rng));
         start.elapsed().as_secs_f64() * 1e9 / SLOTS as f64
     });
     repeats.fold(f64::INFINITY, f64::min)

@@ -105,7 +105,7 @@ impl<P> InputFifos<P> {
         self.packets == 0
     }
 
-    /// Bytes of memory that the queues and their books take now, room for packets included.
+    /// Bytes of memory that the queues and their counters take now, room for packets included.
     #[must_use]
     pub fn state_bytes(&self) -> u64 {
         let packets: usize = self.queues.iter().map(|queue| queue.capacity() * size_of::<(u8, P)>()).sum();

@@ -160,7 +160,7 @@ impl Occupancy {
         self.packets == 0
     }
 
-    /// Bytes that the books take on the heap.
+    /// Bytes that the counters take on the heap.
     pub(crate) fn heap_bytes(&self) -> u64 {
         let words = self.requests_of_input.capacity() + self.requests_of_output.capacity();
         (self.lengths.capacity() * size_of::<u32>() + words * size_of::<u64>()) as u64
@@ -175,7 +175,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn books_kept_by_steps_are_those_of_the_lengths(
+        fn counts_kept_by_steps_are_those_of_the_lengths(
             ports in 1_usize..=9,
             steps in prop::collection::vec((any::<bool>(), 0_usize..81), 0..200),
         ) {

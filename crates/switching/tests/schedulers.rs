@@ -115,8 +115,8 @@ fn maximal_matchings_are_at_least_half_the_best() {
         let weight = |matching: &Matching| matching.pairs().map(|(i, j)| occupancy.length(i, j)).sum::<u32>();
         let matching = |config: SchedulerConfig| {
             let mut matching = Matching::new(12);
-            let mut dice = Pcg64Mcg::seed_from_u64(round);
-            config.build(12).unwrap().schedule(&occupancy, u64::MAX, &mut dice, &mut matching);
+            let mut rng = Pcg64Mcg::seed_from_u64(round);
+            config.build(12).unwrap().schedule(&occupancy, u64::MAX, &mut rng, &mut matching);
             matching
         };
         let best = weight(&matching(SchedulerConfig::Mwm(MwmConfig {})));

@@ -24,8 +24,8 @@ fn mwm() -> SchedulerConfig {
 
 fn run(config: &CellSwitchConfig, warm_up: u64, slots: u64) -> CellSwitchReport {
     let (mut arrivals, mut scheduler) = (Pcg64Mcg::seed_from_u64(1), Pcg64Mcg::seed_from_u64(2));
-    let mut dice = CellSwitchDice { arrivals: &mut arrivals, scheduler: &mut scheduler };
-    CellSwitch::new(config).run(warm_up, slots, &mut dice)
+    let mut rng = CellSwitchRngs { arrivals: &mut arrivals, scheduler: &mut scheduler };
+    CellSwitch::new(config).run(warm_up, slots, &mut rng)
 }
 
 /// Throughput of a saturated switch under uniform traffic.

@@ -96,7 +96,7 @@ impl CellSwitchConfig {
 }
 
 /// The switch's random streams: two, so that the same cells come whatever the scheduler draws.
-pub struct CellSwitchDice<'a> {
+pub struct CellSwitchRngs<'a> {
     /// The random numbers for the arrivals of cells and their outputs.
     pub arrivals: &'a mut dyn Rng,
     /// The draws of the scheduler.
@@ -289,28 +289,28 @@ impl CellSwitch {
     }
 
     /// Runs for `warm_up` slots and then for `slots` more, of which it reports.
-    pub fn run(&mut self, warm_up: u64, slots: u64, dice: &mut CellSwitchDice<'_>) -> CellSwitchReport {
+    pub fn run(&mut self, warm_up: u64, slots: u64, rng: &mut CellSwitchRngs<'_>) -> CellSwitchReport {
         for _ in 0..warm_up {
-            self.advance(dice);
+            self.advance(rng);
         }
         let queues = &mut self.queues;
         queues.counters = Counters::new(queues.outputs.len(), queues.slot, slots);
         for _ in 0..slots {
-            self.advance(dice);
+            self.advance(rng);
         }
         self.report()
     }
 
     /// One slot: arrivals, phases, departures.
-    pub fn advance(&mut self, dice: &mut CellSwitchDice<'_>) {
+    pub fn advance(&mut self, rng: &mut CellSwitchRngs<'_>) {
         let phases = self.queues.inputs.phases_in_slot(self.queues.slot);
         if self.traffic.saturated {
-            self.traffic.saturate(&mut self.queues, phases, dice.arrivals);
+            self.traffic.saturate(&mut self.queues, phases, rng.arrivals);
         } else {
-            self.traffic.arrive(&mut self.queues, dice.arrivals);
+            self.traffic.arrive(&mut self.queues, rng.arrivals);
         }
         for _ in 0..phases {
-            self.queues.cross(dice.scheduler);
+            self.queues.cross(rng.scheduler);
         }
         self.queues.depart();
     }

@@ -323,10 +323,10 @@ mod tests {
         MarksInSilence,
         Stalls,
         Miscounts,
-        UsesOtherDice,
+        UsesOtherRng,
     }
 
-    /// Dice that are not the caller's.
+    /// Random numbers that are not the caller's.
     static OTHER_DICE: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
     impl Discipline<TestPacket> for Faulty {
@@ -340,7 +340,7 @@ mod tests {
                     cx.sink.marked(&packet, MarkReason::Early);
                 }
                 Some(Fault::MarksInSilence) => packet.mark_ce(),
-                Some(Fault::UsesOtherDice) => {
+                Some(Fault::UsesOtherRng) => {
                     let draw = OTHER_DICE.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                     if draw.is_multiple_of(7) {
                         return cx.sink.dropped(packet, forebay_qdisc::DropReason::Early, false);
@@ -406,7 +406,7 @@ mod tests {
             (Fault::MarksInSilence, "changed"),
             (Fault::Stalls, "nothing to send"),
             (Fault::Miscounts, ""),
-            (Fault::UsesOtherDice, "other decisions"),
+            (Fault::UsesOtherRng, "other decisions"),
         ] {
             let run = || conformance("faulty", FREE, || Box::new(Faulty { fault: Some(fault), ..Faulty::default() }));
             let message = *std::panic::catch_unwind(run).unwrap_err().downcast::<String>().unwrap();

@@ -16,7 +16,7 @@ mod packet;
 mod work;
 
 pub use cell_switch::{
-    BurstyCells, CellArrivals, CellFabric, CellSwitch, CellSwitchConfig, CellSwitchDice, CellSwitchReport, Estimate,
+    BurstyCells, CellArrivals, CellFabric, CellSwitch, CellSwitchConfig, CellSwitchReport, CellSwitchRngs, Estimate,
 };
 pub use closed_forms::{
     collision_probability, md1_mean_wait_s, mm1k_blocking, mm1k_mean_packets, pftk_bps, square_root_bps,

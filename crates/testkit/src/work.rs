@@ -91,7 +91,7 @@ pub(crate) fn look() {
     LOOKS.set(LOOKS.get() + 1);
 }
 
-/// Dice that count how often they are thrown.
+/// A generator that counts its draws.
 pub(crate) struct CountingRng {
     rng: Pcg64Mcg,
     drawn: u64,
@@ -199,18 +199,18 @@ const PHASES: u32 = 50;
 /// Traffic meant to bring out the longest calls.
 struct Siege {
     metered: Metered,
-    dice: Pcg64Mcg,
+    rng: Pcg64Mcg,
     now: Time,
     packets: u64,
 }
 
 impl Siege {
     fn new(metered: Metered, seed: u64) -> Self {
-        Self { metered, dice: Pcg64Mcg::seed_from_u64(!seed), now: Time::ZERO, packets: 0 }
+        Self { metered, rng: Pcg64Mcg::seed_from_u64(!seed), now: Time::ZERO, packets: 0 }
     }
 
     fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[(self.dice.next_u64() % choices.len() as u64) as usize]
+        choices[(self.rng.next_u64() % choices.len() as u64) as usize]
     }
 
     /// A silence, a burst of arrivals, a silence, a run of departures.
@@ -252,13 +252,13 @@ impl Siege {
         let flow = match flows {
             Flows::One => 1,
             Flows::Two => self.packets % 2,
-            Flows::Few => self.dice.next_u64() % 12,
+            Flows::Few => self.rng.next_u64() % 12,
             Flows::Distinct => 5 * self.packets + self.packets % 5,
             Flows::DistinctOfOneClass => 5 * self.packets + 1,
         };
         let len_bytes = match lengths {
             Lengths::All(len_bytes) => len_bytes,
-            Lengths::Mixed => 40 + (self.dice.next_u64() % 65_496) as u32,
+            Lengths::Mixed => 40 + (self.rng.next_u64() % 65_496) as u32,
         };
         let class = (flow % 5) as u8;
         // 0 is a packet without a label.

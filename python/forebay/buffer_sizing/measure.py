@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.disciplines.guests import digest_of
+from forebay.disciplines.custom import digest_of
 from forebay.errors import InputError, ScenarioError
 from forebay.runs.execute import execute
 from forebay.runs.job import Job
@@ -117,7 +117,7 @@ class Measurements:
     ) -> None:
         # Parts that a search does not use take time and, under another name each time, would be run again.
         self._scenario = scenario.override({"probes": {"series": []}, "traces": []})
-        self._guests = self._scenario.guests()
+        self._custom = self._scenario.custom()
         self._place = place
         self._targets = tuple(targets)
         self._effort = effort
@@ -168,7 +168,7 @@ class Measurements:
         label = self._place.limit_text(buffer)
         first = self._scenario.seed
         name = f"{self._scenario.name} ({label})"
-        jobs = [Job(buffer, name, first + number, text, digest_of(self._guests)) for number in numbers]
+        jobs = [Job(buffer, name, first + number, text, digest_of(self._custom)) for number in numbers]
         self._meter.begin(label, len(jobs))
         with self._effort.where.hire(len(jobs)) as workers:
             found = execute(
@@ -184,7 +184,7 @@ class Measurements:
 
     def _simulate(self, text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
         """One run; only the rows that a search looks at are kept, for a switch has many others."""
-        outcome = simulate(text, name, seed, go_on, lambda fraction: self._meter.move(seed, fraction), self._guests)
+        outcome = simulate(text, name, seed, go_on, lambda fraction: self._meter.move(seed, fraction), self._custom)
         tables = outcome.tables
         names = {"queues": ("name", self._place.queues), "links": ("name", self._place.links)}
         names["queue_flows"] = ("queue", self._place.queues)

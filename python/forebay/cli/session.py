@@ -38,7 +38,7 @@ from .interrupt import INTERRUPTED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from forebay.disciplines.guests import Guests
+    from forebay.disciplines.custom import CustomDisciplines
     from forebay.experiment.schema import Experiment
     from forebay.runs.outcome import Outcome
 
@@ -87,9 +87,9 @@ def reproduce(
             raise ExperimentError(message)
         paths = select_experiments(ids)
         plans = _plans(paths, quick=quick, seeds=seeds)
-        plans, run, guests = prepared(plans, paths, allowed=allow_python, simulate=simulate)
+        plans, run, custom = prepared(plans, paths, allowed=allow_python, simulate=simulate)
         folder = Path("out") / "reproduce" if out is None else named(out)
-        session = _Session(plans, folder, as_json, run, guests)
+        session = _Session(plans, folder, as_json, run, custom)
         return session.run(where)
     except (InputError, ScenarioError, DisciplineError) as error:
         terminal.complain_of(error)
@@ -125,9 +125,9 @@ def _load_all(paths: list[Path]) -> list[Experiment]:
 class _Session:
     """One call of `reproduce`."""
 
-    def __init__(self, plans: list[Plan], out: Path, as_json: bool, simulate: Simulate, guests: Guests | None) -> None:
+    def __init__(self, plans: list[Plan], out: Path, as_json: bool, simulate: Simulate, custom: CustomDisciplines | None) -> None:
         self.plans = plans
-        self.guests = guests
+        self.custom = custom
         self.out = out
         self.as_json = as_json
         self.simulate = simulate
@@ -153,7 +153,7 @@ class _Session:
 
         try:
             # Nothing is written before there is something to run on.
-            with where.hire(total, self.guests) as workers:
+            with where.hire(total, self.custom) as workers:
                 for plan in self.plans:
                     write_scenarios(plan, self._folder(plan.experiment.id))
                 with self.bar:

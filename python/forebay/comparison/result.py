@@ -23,7 +23,7 @@ from forebay.storage.stored import check_kinds, read_document, reading, tables_i
 from .numbers import Numbers
 
 if TYPE_CHECKING:
-    from forebay.disciplines.guests import Plan
+    from forebay.disciplines.custom import Plan
     from forebay.display.figure import Figure
 
 STEM = "compare"
@@ -170,7 +170,7 @@ def is_comparison(path: Path) -> bool:
     return (path / f"{STEM}.json").is_file()
 
 
-def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]], guests: Mapping[str, Plan]) -> float:
+def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]], custom: Mapping[str, Plan]) -> float:
     """CPU time of the queue in front of `link` for each packet, in ns, under what arrived there in the runs.
 
     Measured in a loop of its own, apart from the simulator: flows in the proportion in which their packets arrived, as
@@ -184,7 +184,7 @@ def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]], gue
     packet_bytes = float(np.mean([run.packet_bytes for run in measures]))
     if not (weights.sum() > 0 and math.isfinite(load) and load > 0 and math.isfinite(packet_bytes)):
         return math.nan
-    cost = _core.queue_cost(text, STEM, (), link, weights.tolist(), max(1, round(packet_bytes)), load, guests)
+    cost = _core.queue_cost(text, STEM, (), link, weights.tolist(), max(1, round(packet_bytes)), load, custom)
     return cost["ns_per_packet"]
 
 

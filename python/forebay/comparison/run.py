@@ -9,7 +9,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
-from forebay.disciplines.guests import Guests, digest_of
+from forebay.disciplines.custom import CustomDisciplines, digest_of
 from forebay.errors import InputError
 from forebay.folder import kept_in
 from forebay.runs.execute import execute
@@ -116,9 +116,9 @@ def run_comparison(
         message = f"no discipline fits this scenario: {left_out[0]}\nhint: look at the limit of its queue"
         raise InputError(message)
     # Nothing is written before there is something to run on.
-    guests = Guests.together(it.scenario.guests() for it in fit)
-    with where.hire(len(fit) * len(numbers), guests) as workers, kept_in(out) as folder:
-        rows = _rows(fit, guests, place, scenario, numbers, workers, folder / RUNS, progress or _no_progress)
+    custom = CustomDisciplines.together(it.scenario.custom() for it in fit)
+    with where.hire(len(fit) * len(numbers), custom) as workers, kept_in(out) as folder:
+        rows = _rows(fit, custom, place, scenario, numbers, workers, folder / RUNS, progress or _no_progress)
     table, groups, runs = frames_of(rows)
     return Comparison(
         scenario=scenario.name,
@@ -147,7 +147,7 @@ def _unrecorded(scenario: Scenario) -> Scenario:
 
 def _rows(
     fit: list[Fit],
-    guests: Guests,
+    custom: CustomDisciplines,
     place: Place,
     scenario: Scenario,
     seeds: range,
@@ -157,7 +157,7 @@ def _rows(
 ) -> list[Row]:
     """Run every contender under every seed, then measure the cost of each, one after the other."""
     texts = {it.contender.label: it.scenario.to_toml() for it in fit}
-    code = digest_of(guests)
+    code = digest_of(custom)
     todo = [
         Job(label, f"{scenario.name} ({label})", seed, text, code) for label, text in texts.items() for seed in seeds
     ]
@@ -172,14 +172,14 @@ def _rows(
     measured_s = scenario.duration_s - scenario.warmup_s
     found: dict[str, dict[int, Measures]] = {label: {} for label in texts}
     store = Store(folder)
-    finished = execute(todo, lambda _: store, partial(simulate_tables, guests=guests), workers=workers, on_done=step)
+    finished = execute(todo, lambda _: store, partial(simulate_tables, custom=custom), workers=workers, on_done=step)
     with closing(finished):
         for job, outcome in finished:
             found[job.key][job.seed] = measure(outcome.tables, place.links, measured_s)
     rows = []
     for contender, variant in ((it.contender, it.scenario) for it in fit):
         runs = sorted(found[contender.label].items())
-        cost = measure_cost(texts[contender.label], place.links[0], runs, guests)
+        cost = measure_cost(texts[contender.label], place.links[0], runs, custom)
         rows.append(Row(contender.label, contender.discipline, queue_text(variant, place), runs, cost))
         step()
     return rows

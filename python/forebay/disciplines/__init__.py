@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 from forebay.lazy import lazily
 
-__all__ = ["compiling", "guests"]
+__all__ = ["compiling", "custom"]
 
 if TYPE_CHECKING:
-    from . import compiling, guests
+    from . import compiling, custom
 else:
     __getattr__ = lazily(__name__, __all__)

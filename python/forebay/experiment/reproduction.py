@@ -303,7 +303,7 @@ def run_experiment(
         message = f"seeds: must be from 1 to {MOST_SEEDS}, and is {seeds}"
         raise ExperimentError(message)
     plan = make_plan(load_experiment(path), quick=quick, seeds=seeds)
-    (plan,), run, guests = prepared([plan], [path], allowed=allow_python, simulate=simulate)
+    (plan,), run, custom = prepared([plan], [path], allowed=allow_python, simulate=simulate)
     done = 0
 
     def step(*_: object) -> None:
@@ -314,7 +314,7 @@ def run_experiment(
 
     found: dict[Coordinates, dict[int, Outcome]] = {}
     # Nothing is written before there is something to run on.
-    with where.hire(len(plan.jobs), guests) as workers, kept_in(out) as folder:
+    with where.hire(len(plan.jobs), custom) as workers, kept_in(out) as folder:
         store = Store(folder / plan.experiment.id / "runs")
         finished = execute(plan.jobs, lambda _: store, run, workers=workers, on_done=step)
         with closing(finished):

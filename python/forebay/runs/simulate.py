@@ -15,7 +15,7 @@ from .outcome import Outcome, Series
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from forebay.disciplines.guests import Guests
+    from forebay.disciplines.custom import CustomDisciplines
 
 
 def simulate(
@@ -24,11 +24,11 @@ def simulate(
     seed: int,
     go_on: Callable[[], bool],
     on_progress: Callable[[float], object] = lambda _fraction: None,
-    guests: Guests | None = None,
+    custom: CustomDisciplines | None = None,
 ) -> Outcome:
     """Run the scenario in `text`; messages use `name` for its file.
 
-    `on_progress` is called with the finished part; `guests` are the classes that the scenario names. Raises
+    `on_progress` is called with the finished part; `custom` are the classes that the scenario names. Raises
     ScenarioError, DisciplineError and StoppedError.
     """
 
@@ -37,7 +37,7 @@ def simulate(
             raise StoppedError
         on_progress(fraction)
 
-    raw = _core.run(text, name, seed=seed, progress=progress, guests=guests or {})
+    raw = _core.run(text, name, seed=seed, progress=progress, custom=custom or {})
     tables = {table: {column: np.asarray(values) for column, values in getattr(raw, table).items()} for table in TABLES}
     series = [
         Series(item["kind"], item["name"], item["quantity"], item["start_s"], item["interval_s"], item["values"])
@@ -47,10 +47,10 @@ def simulate(
 
 
 def simulate_tables(
-    text: str, name: str, seed: int, go_on: Callable[[], bool], guests: Guests | None = None
+    text: str, name: str, seed: int, go_on: Callable[[], bool], custom: CustomDisciplines | None = None
 ) -> Outcome:
     """As `simulate`, without the time series, for those who look at tables only."""
-    outcome = simulate(text, name, seed, go_on, guests=guests)
+    outcome = simulate(text, name, seed, go_on, custom=custom)
     return Outcome(outcome.tables, digest=outcome.digest)
 
 

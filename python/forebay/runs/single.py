@@ -166,5 +166,5 @@ def run_core(
         arrays=arrays,
         threads=threads,
         # The usual run starts without what looks into classes.
-        guests=scenario.guests() if scenario.python_classes else {},
+        custom=scenario.custom() if scenario.python_classes else {},
     )

@@ -18,7 +18,7 @@ from forebay.errors import InputError
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
 
-    from forebay.disciplines.guests import Guests
+    from forebay.disciplines.custom import CustomDisciplines
 
 # More threads than any machine has cores only take memory.
 _MOST_THREADS = 256
@@ -85,8 +85,8 @@ class Where:
             raise InputError(message)
 
     @contextmanager
-    def hire(self, expected: int | None = None, guests: Guests | None = None) -> Iterator[Workers]:
-        """Yield the workers for about that many runs with these guests, let go at the end.
+    def hire(self, expected: int | None = None, custom: CustomDisciplines | None = None) -> Iterator[Workers]:
+        """Yield the workers for about that many runs with these custom disciplines, let go at the end.
 
         Raises InputError if there are none.
         """
@@ -102,7 +102,7 @@ class Where:
                 yield Workers(executor, self.jobs or threads)
         else:
             count = min(self.jobs or cores(), _MOST_THREADS, max(1, _MOST_THREADS if expected is None else expected))
-            apart = self.may_start_processes and guests is not None and guests.take_turns and guests.can_move
+            apart = self.may_start_processes and custom is not None and custom.take_turns and custom.can_move
             with (_processes if apart and count > 1 else _threads)(count) as workers:
                 yield workers
 

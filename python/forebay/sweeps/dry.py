@@ -74,7 +74,7 @@ def _try(plan: Plan, job: Job[int]) -> tuple[float, int | None]:
         return time.monotonic() - begun < _TRY_S or share == 0.0
 
     try:
-        outcome: Outcome = simulate(job.text, job.name, job.seed, go_on, progress, plan.guests)
+        outcome: Outcome = simulate(job.text, job.name, job.seed, go_on, progress, plan.custom)
     except StoppedError:
         return (time.monotonic() - begun) / share, None
     return time.monotonic() - begun, stored_bytes(job, outcome)

@@ -17,7 +17,7 @@ from forebay.comparison.contenders import (
     with_queue,
 )
 from forebay.comparison.fit import Fitted
-from forebay.disciplines.guests import Guests, digest_of
+from forebay.disciplines.custom import CustomDisciplines, digest_of
 from forebay.errors import InputError, ScenarioError
 from forebay.runs.job import Job
 from forebay.runs.seeds import MOST_SEEDS, seeds_from
@@ -84,7 +84,7 @@ class Plan:
     points: tuple[Point, ...]
     left_out: tuple[str, ...]
     """Disciplines that were left out of "all", with the reason."""
-    guests: Guests
+    custom: CustomDisciplines
     """The Python classes that the scenarios name."""
 
     @property
@@ -122,7 +122,7 @@ class Plan:
     @cached_property
     def _code(self) -> str:
         """Names the Python code that the runs execute."""
-        return digest_of(self.guests)
+        return digest_of(self.custom)
 
     def digest(self) -> str:
         """Identify the scenario that is swept, before anything is varied."""
@@ -150,8 +150,8 @@ def make_plan(scenario: Scenario, request: Request) -> Plan:
         links = _watched(variant.scenario, request.at)
         for settings in found:
             points.append(_point(len(points), variant, settings, request, _Watch(links, moves)))
-    guests = Guests.together(variant.scenario.guests() for variant in variants)
-    return Plan(scenario, request, tuple(axes), tuple(points), tuple(left_out), guests)
+    custom = CustomDisciplines.together(variant.scenario.custom() for variant in variants)
+    return Plan(scenario, request, tuple(axes), tuple(points), tuple(left_out), custom)
 
 
 @dataclass(frozen=True)

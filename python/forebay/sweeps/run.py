@@ -137,10 +137,10 @@ def run_plan(
         plan.request.until.column(_possible_metrics(plan))
     runs = len(plan.points) * plan.request.seeds
     # Nothing is written before there is something to run on.
-    with where.hire(runs, plan.guests) as workers, sweep_folder(out, plan, command) as folder:
+    with where.hire(runs, plan.custom) as workers, sweep_folder(out, plan, command) as folder:
         session = _Session(plan, progress, on_outcome)
         store = Store(folder / RUNS)
-        run_one = partial(simulate, guests=plan.guests)
+        run_one = partial(simulate, custom=plan.custom)
         finished = execute_all(
             session.waiting,
             lambda _: store,

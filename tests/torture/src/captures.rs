@@ -1,4 +1,4 @@
-//! Damaged captures, replayed: an error with words, or books that balance.
+//! Damaged captures, replayed: an error with words, or counters that balance.
 
 use forebay_replay::{
     CaptureError, CaptureReader, ReplayError, ReplayOptions, ReplayResult, ReplayedQueue, replay, salt,
@@ -90,7 +90,7 @@ pub fn capture(text: &str, bytes: &[u8]) -> Result<Verdict, String> {
             }
             let (result, delivered, dropped) = outcome;
             let written = |bytes: &[u8]| packets_of(bytes).map_err(|error| format!("what was written: {error}"));
-            books(packets, &result, written(&delivered)?, written(&dropped)?).map(|()| Verdict::Valid)
+            conserved(packets, &result, written(&delivered)?, written(&dropped)?).map(|()| Verdict::Valid)
         }
     }
 }
@@ -102,7 +102,7 @@ fn packets_of(bytes: &[u8]) -> Result<u64, CaptureError> {
 }
 
 /// The values that a result and its captures, of `delivered` and of `dropped` packets, must share.
-fn books(packets: u64, result: &ReplayResult, delivered: u64, dropped: u64) -> Result<(), String> {
+fn conserved(packets: u64, result: &ReplayResult, delivered: u64, dropped: u64) -> Result<(), String> {
     if packets != result.packets {
         return Err(format!("{packets} packets were read, {} replayed", result.packets));
     }

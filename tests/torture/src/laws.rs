@@ -64,9 +64,9 @@ fn queues(result: &RunResult) -> Lawful {
         law(!(wait < 0.0 || wait > result.duration_s), "no wait is longer than the run", name, || wait.to_string())?;
         if result.warmup_s == 0.0 {
             let (arrived, marked) = (count("packets_arrived"), count("packets_marked"));
-            // Control frames of an Ethernet are in the queue, but not in its books.
-            let has_books = result.adapters.columns.is_empty();
-            let fits = dropped <= arrived && marked <= arrived && (longest <= arrived || !has_books);
+            // Control frames of an Ethernet are in the queue, but not in its counters.
+            let has_counters = result.adapters.columns.is_empty();
+            let fits = dropped <= arrived && marked <= arrived && (longest <= arrived || !has_counters);
             law(fits, "what is dropped, marked or queued has arrived", name, || {
                 format!("{dropped} dropped, {marked} marked, {longest} queued of {arrived}")
             })?;

@@ -24,7 +24,7 @@ use crate::ethernet::switch::{EthernetSwitch, EthernetSwitchParts};
 use crate::host::endpoints::Endpoints;
 use crate::link::service::ServiceRate;
 use crate::observe::interval::Checkpoints;
-use crate::observe::queue_book::{Books, QueueBook};
+use crate::observe::queue_counters::{QueueCounters, QueueRecord};
 use crate::observe::queue_series::QueueSeries;
 use crate::spec::{AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl, LinkId, NodeIndex, Transport};
 
@@ -188,19 +188,19 @@ impl Maker<'_> {
             let rate = self.link_rate(out);
             let rng = stream(self.seed, &format!("switch/{}/port/{number}", &self.names[node as usize]));
             let MadeLink { link, queue, service } = self.ports.link(out, self.ways.behind(out))?;
-            let (mut books, managed) = match queue {
+            let (mut record, managed) = match queue {
                 Some(queue) => {
-                    let ManagedParts { disciplines, is_fifo, books } = queue.managed();
+                    let ManagedParts { disciplines, is_fifo, record } = queue.managed();
                     if disciplines.len() != classes {
                         return Err(RunError::Invariant(format!("`{name}`: {classes} classes have a queue each")));
                     }
                     let managed = DisciplineQueues::new(disciplines, is_fifo, links.len(), spec.strict_priority);
-                    (books, Some(Box::new(managed)))
+                    (record, Some(Box::new(managed)))
                 }
-                None => (Books::new(discipline.to_owned(), QueueBook::new(self.measured), rng), None),
+                None => (QueueRecord::new(discipline.to_owned(), QueueCounters::new(self.measured), rng), None),
             };
-            books.book = QueueBook::with_rows(self.measured, rows);
-            books.series = sampled.then(QueueSeries::default);
+            record.counters = QueueCounters::with_rows(self.measured, rows);
+            record.series = sampled.then(QueueSeries::default);
             let point = CongestionPointId(first_point + number as u32);
             ports.push(SwitchPort::new(SwitchPortParts {
                 out,
@@ -213,7 +213,7 @@ impl Maker<'_> {
                 managed,
                 queues: OutputQueues::new(spec.arbiter, links.len(), classes, spec.strict_priority),
                 point: spec.congestion.as_ref().map(|it| (it.congestion_point(point, rate), it.sampler())),
-                books,
+                record,
                 name,
             }));
         }

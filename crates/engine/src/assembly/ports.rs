@@ -14,7 +14,7 @@ use crate::ethernet::discipline_queues::ManagedParts;
 use crate::link::Link;
 use crate::link::impaired::Impaired;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
-use crate::observe::queue_book::{Books, QueueBook};
+use crate::observe::queue_counters::{QueueCounters, QueueRecord};
 use crate::observe::queue_series::{QueueSeries, WatchedFlow};
 use crate::observe::trace::{TracedFlow, Tracer};
 use crate::packet::{FlowId, Packet};
@@ -38,17 +38,17 @@ pub(crate) struct Ports<'a> {
     pub first_pause: FlowId,
 }
 
-/// The queue of a port, with its books.
-pub(crate) struct BookedQueue {
+/// The queue of a port, with its counters.
+pub(crate) struct CountedQueue {
     queue: Queue<Packet>,
     class_queues: Vec<Queue<Packet>>,
-    books: Books,
+    record: QueueRecord,
 }
 
-impl BookedQueue {
+impl CountedQueue {
     /// As a port of an Ethernet switch has it.
     pub fn managed(self) -> ManagedParts {
-        ManagedParts::new(std::iter::once(self.queue).chain(self.class_queues).collect(), self.books)
+        ManagedParts::new(std::iter::once(self.queue).chain(self.class_queues).collect(), self.record)
     }
 }
 
@@ -56,7 +56,7 @@ impl BookedQueue {
 pub(crate) struct MadeLink {
     pub link: Link,
     /// The queue at its sending end, if one is described.
-    pub queue: Option<BookedQueue>,
+    pub queue: Option<CountedQueue>,
     /// The changes of its rate, at an Ethernet.
     pub service: Vec<ServiceStep>,
 }
@@ -82,9 +82,9 @@ impl Ports<'_> {
             let MadeLink { link, queue, .. } = self.link(number, ways.behind(number))?;
             let no_queue =
                 || RunError::Invariant(format!("`{}` shares the state of no queue", self.links.name(number)));
-            let BookedQueue { queue, books, .. } = queue.ok_or_else(no_queue)?;
-            let checkpoints = self.checkpoints(&books);
-            ports.push((number, QueuePort::new(link, checkpoints, books, queue.into_discipline())));
+            let CountedQueue { queue, record, .. } = queue.ok_or_else(no_queue)?;
+            let checkpoints = self.checkpoints(&record);
+            ports.push((number, QueuePort::new(link, checkpoints, record, queue.into_discipline())));
         }
         let place = |link: LinkId| links.binary_search(&link).map_or(u32::MAX, |place| place as u32);
         let (table, way) = ways.table_of(node, place);
@@ -120,28 +120,28 @@ impl Ports<'_> {
         }
         let queue = queue.map(|(discipline, queue)| {
             let rng = stream(*seed, &format!("link/{name}"));
-            let mut books = Books::new(discipline, QueueBook::new(*measured), rng);
-            books.series = probes.queues.then(QueueSeries::default);
-            books.watched = watched_flows.into_iter().map(WatchedFlow::new).collect();
-            BookedQueue { queue, class_queues, books }
+            let mut record = QueueRecord::new(discipline, QueueCounters::new(*measured), rng);
+            record.series = probes.queues.then(QueueSeries::default);
+            record.watched = watched_flows.into_iter().map(WatchedFlow::new).collect();
+            CountedQueue { queue, class_queues, record }
         });
         Ok(MadeLink { link, queue, service })
     }
 
     /// The port with `queue` at the sending end of `link`.
-    fn port(&self, link: Link, queue: BookedQueue) -> Box<dyn Node> {
-        let BookedQueue { queue, books, .. } = queue;
-        let checkpoints = self.checkpoints(&books);
+    fn port(&self, link: Link, queue: CountedQueue) -> Box<dyn Node> {
+        let CountedQueue { queue, record, .. } = queue;
+        let checkpoints = self.checkpoints(&record);
         match queue {
-            Queue::Law(law) => Box::new(LawPort::new(link, checkpoints, books, law)),
-            Queue::Discipline(discipline) => Box::new(QueuePort::new(link, checkpoints, books, discipline)),
+            Queue::Law(law) => Box::new(LawPort::new(link, checkpoints, record, law)),
+            Queue::Discipline(discipline) => Box::new(QueuePort::new(link, checkpoints, record, discipline)),
         }
     }
 
     /// At the end of warm-up, a port needs only its queue length. It decides about departures ahead of their time, and
     /// so keeps its counts by the measured interval itself.
-    fn checkpoints(&self, books: &Books) -> Checkpoints {
-        let sampled = self.probes.links || self.probes.queues || !books.watched.is_empty();
+    fn checkpoints(&self, record: &QueueRecord) -> Checkpoints {
+        let sampled = self.probes.links || self.probes.queues || !record.watched.is_empty();
         Checkpoints::new(Some(self.measured.from), self.probes.interval.filter(|_| sampled))
     }
 }

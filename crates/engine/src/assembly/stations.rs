@@ -15,7 +15,7 @@ use crate::ethernet::receive::DestinationFlow;
 use crate::ethernet::voq::{SourceFlow, Supply};
 use crate::host::endpoints::{EndpointId, Endpoints};
 use crate::host::send_path::SendPath;
-use crate::observe::flow_book::{ReceiveBook, SendBook};
+use crate::observe::flow_counters::{ReceiveCounters, SendCounters};
 use crate::packet::{FlowId, Packet};
 use crate::spec::flows::Flow;
 use crate::spec::{Distribution, NodeIndex, Transport};
@@ -102,7 +102,7 @@ impl<'a> Stations<'a> {
                 reflector: scheme.and_then(|scheme| scheme.reflector(parts.in_rate)),
                 rng: random(seed, flow, "reflector"),
                 has_endpoint: has_endpoints,
-                book: ReceiveBook::new(sampled && !has_endpoints),
+                counters: ReceiveCounters::new(sampled && !has_endpoints),
             });
             if has_endpoints {
                 let place = self.place(&mut parts.attached, sink, &mut places, &mut delays)?;
@@ -117,7 +117,7 @@ impl<'a> Stations<'a> {
                     supply: Supply::Endpoint,
                     reaction: None,
                     rng: random(seed, flow, "acks"),
-                    book: SendBook::new(false),
+                    counters: SendCounters::new(false),
                 });
                 parts.attached.queues.push((acks, queue));
             }
@@ -188,7 +188,7 @@ fn add_source(parts: &mut AdapterParts, id: FlowId, flow: Flow<'_>, supply: Supp
         supply,
         reaction,
         rng: random(seed, flow, "reaction"),
-        book: SendBook::new(sampled),
+        counters: SendCounters::new(sampled),
     });
     parts.sources.len() as u32 - 1
 }

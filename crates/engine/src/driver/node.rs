@@ -33,7 +33,7 @@ pub(crate) trait Node: Send {
     #[cfg(feature = "oracle")]
     fn decide_nothing_ahead(&mut self) {}
 
-    /// Brings the books up to `end` and hands them in.
+    /// Brings the counters up to `end` and reports them.
     fn finish(&mut self, end: Time, report: &mut Report);
 }
 

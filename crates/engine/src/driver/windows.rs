@@ -211,13 +211,13 @@ impl Windows {
         turns
     }
 
-    /// Hands in all books, in the order in which nodes were added.
+    /// Reports all counters, in the order in which nodes were added.
     pub fn finish(self, report: &mut Report) {
         let Self { mut nodes, channels, places, .. } = self;
         channels.finish(report);
         let end = channels.measured.to;
         for place in places {
-            // Frees each node after its books: a million flows must not be there twice.
+            // Frees each node after its counters: a million flows must not be there twice.
             if let Some(mut node) = nodes[place as usize].take() {
                 node.finish(end, report);
             }

@@ -23,9 +23,9 @@ use crate::ethernet::receive::{DestinationFlow, Receive};
 use crate::ethernet::transmit::Transmit;
 use crate::ethernet::voq::SourceFlow;
 use crate::link::Link;
-use crate::observe::handed_in::{ControlCount, PortReport};
 use crate::observe::interval::Checkpoints;
-use crate::observe::loss_book::LossBook;
+use crate::observe::loss_counters::LossCounters;
+use crate::observe::reported::{ControlCount, PortReport};
 use crate::packet::{FlowId, Packet, flags};
 use crate::spec::{AdapterSpec, LinkId};
 
@@ -83,7 +83,7 @@ pub(crate) struct Adapter {
     checkpoints: Checkpoints,
     port: PortReport,
     name: String,
-    lost: LossBook,
+    lost: LossCounters,
     control: ControlCount,
     /// Pause time before the end of the warm-up.
     stopped_before: Span,
@@ -139,7 +139,7 @@ impl Adapter {
             checkpoints,
             port: PortReport::default(),
             name,
-            lost: LossBook::default(),
+            lost: LossCounters::default(),
             control: ControlCount::default(),
             stopped_before: Span::ZERO,
         };

@@ -13,7 +13,7 @@ pub(crate) struct Departure {
     /// Begin and end of its transmission. The end frees its memory.
     pub start: Time,
     pub end: Time,
-    /// Row in the book. [`Departure::NOT_BOOKED`]: a control frame. [`Departure::BOOKED`]: booked by a discipline.
+    /// Row in the counters. [`Departure::NOT_COUNTED`]: a control frame. [`Departure::COUNTED`]: counted by a discipline.
     pub row: u32,
     pub len_bytes: u16,
     pub input: u8,
@@ -23,8 +23,8 @@ pub(crate) struct Departure {
 const _: () = assert!(size_of::<Departure>() == 32);
 
 impl Departure {
-    pub const NOT_BOOKED: u32 = u32::MAX;
-    pub const BOOKED: u32 = u32::MAX - 1;
+    pub const NOT_COUNTED: u32 = u32::MAX;
+    pub const COUNTED: u32 = u32::MAX - 1;
 }
 
 /// The frame being sent, and those that follow without a gap. The last of them are not on the link yet: these are kept

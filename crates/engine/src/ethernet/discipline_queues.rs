@@ -5,7 +5,7 @@ use forebay_switching::SharedMemory;
 
 use crate::ethernet::class_turns::{ClassTurns, Classes};
 use crate::ethernet::forwarding::ForwardingEntry;
-use crate::observe::queue_book::{Books, Dropped, QueueBook};
+use crate::observe::queue_counters::{Dropped, QueueCounters, QueueRecord};
 use crate::packet::Packet;
 
 /// The disciplines of an output. As at any port, a discipline is called when the link is free, and told when the link
@@ -29,13 +29,13 @@ pub(crate) struct ManagedParts {
     /// Whether they are a single FIFO behind a law.
     pub is_fifo: bool,
     /// Counters of the port.
-    pub books: Books,
+    pub record: QueueRecord,
 }
 
 impl ManagedParts {
-    pub fn new(queues: Vec<Queue<Packet>>, books: Books) -> Self {
+    pub fn new(queues: Vec<Queue<Packet>>, record: QueueRecord) -> Self {
         let is_fifo = matches!(queues[..], [Queue::Law(_)]);
-        Self { disciplines: queues.into_iter().map(Queue::into_discipline).collect(), is_fifo, books }
+        Self { disciplines: queues.into_iter().map(Queue::into_discipline).collect(), is_fifo, record }
     }
 }
 
@@ -43,8 +43,8 @@ impl ManagedParts {
 pub(crate) struct Lent<'a> {
     pub now: Time,
     pub rng: &'a mut dyn Rng,
-    pub book: &'a mut QueueBook,
-    /// The rows of the book.
+    pub counters: &'a mut QueueCounters,
+    /// The rows of the counters.
     pub forwarding: &'a [ForwardingEntry],
 }
 
@@ -100,36 +100,36 @@ impl DisciplineQueues {
     }
 
     /// Updates the integral of the queue length. To be called before each change.
-    pub fn integrate(&mut self, book: &mut QueueBook, now: Time) {
+    pub fn integrate(&mut self, counters: &mut QueueCounters, now: Time) {
         let Backlog { packets, bytes } = self.backlog();
-        book.waited(packets, bytes, self.integrated, now);
+        counters.waited(packets, bytes, self.integrated, now);
         self.integrated = now;
     }
 
     pub fn enqueue(&mut self, packet: Packet, class: usize, around: Lent<'_>) {
-        let Lent { now, rng, book, forwarding } = around;
-        self.integrate(book, now);
-        let arriving = Some(book.arrival_at(row(forwarding, &packet), now));
+        let Lent { now, rng, counters, forwarding } = around;
+        self.integrate(counters, now);
+        let arriving = Some(counters.arrival_at(row(forwarding, &packet), now));
         let Self { queues, dropped, held, .. } = self;
         *held.of(&packet) += u64::from(packet.len_bytes());
-        let mut sink = Booked { book, forwarding, now, arriving, dropped, held };
+        let mut sink = Counting { counters, forwarding, now, arriving, dropped, held };
         queues.enqueue(class, packet, &mut Cx { now, rng, sink: &mut sink });
         debug_assert_eq!(self.held.bytes.iter().flatten().sum::<u64>(), self.backlog().bytes);
     }
 
     /// The link is free. Returns the next frame of the classes in `may`, if any.
     pub fn dequeue(&mut self, may: Classes, around: Lent<'_>) -> Option<Packet> {
-        let Lent { now, rng, book, forwarding } = around;
-        self.integrate(book, now);
+        let Lent { now, rng, counters, forwarding } = around;
+        self.integrate(counters, now);
         let Self { queues, turns, dropped, held, .. } = self;
-        let mut sink = Booked { book: &mut *book, forwarding, now, arriving: None, dropped, held };
+        let mut sink = Counting { counters: &mut *counters, forwarding, now, arriving: None, dropped, held };
         let (class, packet) = queues.dequeue(&mut Cx { now, rng, sink: &mut sink }, |queues| {
             let candidates = may & set_of(queues, |class| queues.may_send(class, now));
             (candidates != 0).then(|| turns.pick(candidates))
         })?;
         turns.goes(class);
         *held.of(&packet) -= u64::from(packet.len_bytes());
-        book.departure_at(row(forwarding, &packet), packet.time, now);
+        counters.departure_at(row(forwarding, &packet), packet.time, now);
         Some(packet)
     }
 }
@@ -152,14 +152,14 @@ impl HeldBytes {
     }
 }
 
-/// The packet's row in the book.
+/// The packet's row in the counters.
 fn row(forwarding: &[ForwardingEntry], packet: &Packet) -> usize {
     forwarding[packet.direction_index()].row() as usize
 }
 
-/// Books drops and marks, and keeps dropped packets.
-struct Booked<'a> {
-    book: &'a mut QueueBook,
+/// QueueRecord drops and marks, and keeps dropped packets.
+struct Counting<'a> {
+    counters: &'a mut QueueCounters,
     forwarding: &'a [ForwardingEntry],
     now: Time,
     /// The row of the packet that arrives.
@@ -168,15 +168,15 @@ struct Booked<'a> {
     held: &'a mut HeldBytes,
 }
 
-impl Sink<Packet> for Booked<'_> {
+impl Sink<Packet> for Counting<'_> {
     fn dropped(&mut self, packet: Packet, reason: DropReason, queued: bool) {
         let dropped = if queued { Dropped::AfterEnqueue } else { Dropped::OnArrival(self.arriving.take()) };
-        self.book.drop_at(row(self.forwarding, &packet), packet.len_bytes(), reason, self.now, dropped);
+        self.counters.drop_at(row(self.forwarding, &packet), packet.len_bytes(), reason, self.now, dropped);
         *self.held.of(&packet) -= u64::from(packet.len_bytes());
         self.dropped.push(packet);
     }
 
     fn marked(&mut self, packet: &Packet, _reason: MarkReason) {
-        self.book.mark_at(row(self.forwarding, packet), self.now);
+        self.counters.mark_at(row(self.forwarding, packet), self.now);
     }
 }

@@ -16,8 +16,8 @@ use crate::ethernet::output_queues::OutputQueues;
 use crate::ethernet::pause::{PauseRx, PauseTx};
 use crate::link::Link;
 use crate::link::service::ServiceRate;
-use crate::observe::handed_in::PortReport;
-use crate::observe::queue_book::Books;
+use crate::observe::queue_counters::QueueRecord;
+use crate::observe::reported::PortReport;
 use crate::packet::Packet;
 use crate::spec::LinkId;
 
@@ -40,7 +40,7 @@ pub(crate) struct SwitchPort {
     depth: u32,
     /// Whether a later frame may go first, or disciplines hold the frames: no frame is committed on arrival.
     pub chooses: bool,
-    /// The longest queue so far. Shorter ones are not booked.
+    /// The longest queue so far. Shorter ones are not counted.
     longest: u32,
     pub out: LinkId,
     /// Which frames the congestion point sees.
@@ -51,7 +51,7 @@ pub(crate) struct SwitchPort {
     departures: Departures,
     /// Whether this port is in the switch's `holding`.
     pub holds_committed: bool,
-    pub books: Books,
+    pub record: QueueRecord,
     pub queues: OutputQueues,
     pub orders: PauseTx,
     pub obeyed: PauseRx,
@@ -87,7 +87,7 @@ pub(crate) struct SwitchPortParts {
     pub managed: Option<Box<DisciplineQueues>>,
     /// With the sampler of the scheme.
     pub point: Option<(Box<dyn CongestionPoint>, Sampler)>,
-    pub books: Books,
+    pub record: QueueRecord,
     pub name: String,
 }
 
@@ -108,7 +108,7 @@ impl SwitchPort {
             departures: Departures::new(),
             holds_committed: false,
             link: parts.link,
-            books: parts.books,
+            record: parts.record,
             queues: parts.queues,
             managed: parts.managed,
             orders: parts.orders,
@@ -144,7 +144,7 @@ impl SwitchPort {
     /// Counts a data frame. Returns whether the congestion point is to see it.
     #[inline]
     pub fn sample_frame(&mut self, len_bytes: u32) -> bool {
-        self.sampler.sample(len_bytes, &mut self.books.rng)
+        self.sampler.sample(len_bytes, &mut self.record.rng)
     }
 
     pub fn ask_point<T>(
@@ -154,7 +154,7 @@ impl SwitchPort {
     ) -> Option<T> {
         let capacity = self.service.at(now);
         let point = self.point.as_mut()?;
-        Some(ask(&mut **point, &mut Context { now, capacity, rng: &mut self.books.rng }))
+        Some(ask(&mut **point, &mut Context { now, capacity, rng: &mut self.record.rng }))
     }
 
     /// Whether a control frame waits that goes ahead of data.
@@ -172,7 +172,7 @@ impl SwitchPort {
         self.queues.len() + u64::from(self.departures.len()) - u64::from(is_sending)
     }
 
-    /// Books the queue length after a frame has joined, or before `joining` frames do.
+    /// QueueRecord the queue length after a frame has joined, or before `joining` frames do.
     #[inline]
     pub fn note_length(&mut self, joining: u64, now: Time) {
         if self.queues.len() + u64::from(self.departures.len()) + joining > u64::from(self.longest) {
@@ -190,8 +190,8 @@ impl SwitchPort {
 
     #[cold]
     fn note(&mut self, waiting: u64, now: Time) {
-        self.books.book.length(waiting, now);
-        self.longest = self.books.book.longest as u32;
+        self.record.counters.length(waiting, now);
+        self.longest = self.record.counters.longest as u32;
     }
 
     /// When a frame committed at `now` would begin. `None` if too many are committed, or if it may not wait.
@@ -337,31 +337,31 @@ impl SwitchPort {
     pub fn release(&mut self) -> Option<Departure> {
         let first = self.departures.pop()?;
         self.first_end = self.departures.first_end();
-        self.book(&first);
+        self.counters(&first);
         Some(first)
     }
 
     #[inline(always)]
-    fn book(&mut self, departure: &Departure) {
+    fn counters(&mut self, departure: &Departure) {
         let Departure { row, len_bytes, arrived, start, class, .. } = *departure;
         self.last_sent[usize::from(class) % SharedMemory::CLASSES] = start;
-        if row < Departure::BOOKED {
-            self.books.book.let_in_at(row as usize, u32::from(len_bytes), arrived, start);
-        } else if row == Departure::NOT_BOOKED {
-            self.book_control(len_bytes, arrived, start);
+        if row < Departure::COUNTED {
+            self.record.counters.let_in_at(row as usize, u32::from(len_bytes), arrived, start);
+        } else if row == Departure::NOT_COUNTED {
+            self.counters_control(len_bytes, arrived, start);
         }
     }
 
     /// A probe counts for the mean queue length, but has no row.
     #[cold]
-    fn book_control(&mut self, len_bytes: u16, arrived: Time, start: Time) {
-        self.books.book.waited(1, u64::from(len_bytes), arrived, start);
+    fn counters_control(&mut self, len_bytes: u16, arrived: Time, start: Time) {
+        self.record.counters.waited(1, u64::from(len_bytes), arrived, start);
     }
 
-    /// Books the frame being sent at the end of the run.
-    pub fn book_rest(&mut self) {
+    /// QueueRecord the frame being sent at the end of the run.
+    pub fn counters_rest(&mut self) {
         if let Some(&sending) = self.departures.front() {
-            self.book(&sending);
+            self.counters(&sending);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::driver::ring::Ring;
 use crate::driver::tournament::Tournament;
 use crate::ethernet::control::{ControlRows, control_frame};
 use crate::link::service::{ServiceRate, TransmissionTime};
-use crate::observe::flow_book::ReceiveBook;
+use crate::observe::flow_counters::ReceiveCounters;
 use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
 use crate::packet::{FlowId, Packet};
@@ -25,16 +25,16 @@ pub(crate) struct DestinationFlow {
     pub reflector: Option<Box<dyn Reflector>>,
     /// For the reflector.
     pub rng: Pcg64Mcg,
-    /// Whether an endpoint takes the packets and keeps its own books.
+    /// Whether an endpoint takes the packets and keeps its own counters.
     pub has_endpoint: bool,
-    pub book: ReceiveBook,
+    pub counters: ReceiveCounters,
 }
 
 struct End {
     has_endpoint: bool,
     flow: FlowId,
     class: u8,
-    book: ReceiveBook,
+    counters: ReceiveCounters,
     reflector: Option<Box<dyn Reflector>>,
     rng: Pcg64Mcg,
 }
@@ -72,11 +72,11 @@ impl Receive {
         for (number, destination) in destinations.iter().enumerate() {
             polls.set(number, destination.reflector.as_ref().map_or(Time::NEVER, |reflector| reflector.poll_at()));
         }
-        let end = |DestinationFlow { flow, class, reflector, rng, has_endpoint, book }| End {
+        let end = |DestinationFlow { flow, class, reflector, rng, has_endpoint, counters }| End {
             has_endpoint,
             flow,
             class,
-            book,
+            counters,
             reflector,
             rng,
         };
@@ -169,12 +169,12 @@ impl Receive {
         self.answers_data
     }
 
-    /// Books a data frame. `number` is the flow's index.
+    /// QueueRecord a data frame. `number` is the flow's index.
     #[inline(always)]
     pub fn deliver(&mut self, number: usize, frame: &Packet) {
-        let book = &mut self.ends[number].book;
-        book.received(frame);
-        book.count.payload += u64::from(frame.len_bytes());
+        let counters = &mut self.ends[number].counters;
+        counters.received(frame);
+        counters.count.payload += u64::from(frame.len_bytes());
     }
 
     /// Shows the reflector a data frame. Returns its message to the source.
@@ -190,10 +190,10 @@ impl Receive {
     /// Shows the reflector a control frame that has left the buffer. Returns its answer.
     pub fn reflect(&mut self, number: usize, message: &Message, now: Time) -> Option<Message> {
         self.probes -= 1;
-        let End { book, reflector, rng, .. } = &mut self.ends[number];
+        let End { counters, reflector, rng, .. } = &mut self.ends[number];
         let reflector = reflector.as_mut()?;
         let mut context = Context { now, capacity: self.service.current(), rng };
-        let answer = reflector.reflect(message, book.count.bytes, &mut context);
+        let answer = reflector.reflect(message, counters.count.bytes, &mut context);
         self.polls.set(number, reflector.poll_at());
         answer
     }
@@ -216,14 +216,14 @@ impl Receive {
 
     pub fn check(&mut self, checkpoint: Checkpoint, interval: Span) {
         for end in &mut self.ends {
-            end.book.check(checkpoint, interval);
+            end.counters.check(checkpoint, interval);
         }
     }
 
     /// Returns the number of control frames in the buffer.
     pub fn finish(&mut self, rows: ControlRows, report: &mut Report) -> u64 {
         for end in self.ends.iter_mut().filter(|end| !end.has_endpoint) {
-            report.receiver(end.flow, std::mem::take(&mut end.book));
+            report.receiver(end.flow, std::mem::take(&mut end.counters));
         }
         let mut control = 0;
         let serving = (self.leaves_at < Time::NEVER).then_some(self.serving);

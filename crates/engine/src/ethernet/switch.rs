@@ -21,8 +21,8 @@ use crate::ethernet::control::{ControlRows, PauseFrame, control_frame};
 use crate::ethernet::departures::Departure;
 use crate::ethernet::forwarding::ForwardingEntry;
 use crate::ethernet::port::SwitchPort;
-use crate::observe::handed_in::ControlCount;
 use crate::observe::interval::Checkpoints;
+use crate::observe::reported::ControlCount;
 use crate::packet::{Packet, flags};
 
 mod arrivals;
@@ -81,7 +81,7 @@ impl EthernetSwitch {
         let mut switch = Self {
             deadlines: Tournament::new(ports.len()),
             has_stopped: false,
-            sampled: ports.iter().any(|port| port.books.series.is_some()),
+            sampled: ports.iter().any(|port| port.record.series.is_some()),
             ports,
             memory: parts.memory,
             class_mask: if parts.by_class { SharedMemory::CLASSES as u8 - 1 } else { 0 },
@@ -160,7 +160,7 @@ impl EthernetSwitch {
             Verdict::Mark if packet.ecn() == Ecn::NotCapable => packet,
             Verdict::Mark => {
                 let row = self.entry(&packet).row();
-                self.ports[output].books.book.mark_at(row as usize, now);
+                self.ports[output].record.counters.mark_at(row as usize, now);
                 packet.marked()
             }
         }
@@ -239,9 +239,9 @@ impl EthernetSwitch {
             }
             let class = self.class(&packet);
             let row = if self.ports[number].managed.is_some() {
-                Departure::BOOKED
+                Departure::COUNTED
             } else if is_probe {
-                Departure::NOT_BOOKED
+                Departure::NOT_COUNTED
             } else {
                 self.entry(&packet).row()
             };

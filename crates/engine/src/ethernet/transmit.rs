@@ -223,7 +223,7 @@ impl Transmit {
     fn tell_sent(&mut self, number: usize, now: Time) -> Option<Message> {
         let queue = &mut self.queues[number];
         let on_line = number == self.last && self.sent_at > now;
-        let sent_bytes = queue.book.count.bytes - if on_line { u64::from(queue.frame.len_bytes()) } else { 0 };
+        let sent_bytes = queue.counters.count.bytes - if on_line { u64::from(queue.frame.len_bytes()) } else { 0 };
         let unheard_bytes = sent_bytes - std::mem::replace(&mut queue.heard_bytes, sent_bytes);
         let reaction = queue.reaction.as_mut().filter(|_| unheard_bytes > 0)?;
         reaction.sent(unheard_bytes, &mut Context { now, capacity: self.line, rng: &mut queue.rng })
@@ -285,9 +285,10 @@ impl Transmit {
 
     pub fn check(&mut self, checkpoint: Checkpoint, interval: Span) {
         for queue in &mut self.queues {
-            queue.book.check(checkpoint, interval);
+            queue.counters.check(checkpoint, interval);
             if checkpoint == Checkpoint::Sample
-                && let Some(series) = queue.book.record.series.as_mut().and_then(|series| series.rate_limit.as_mut())
+                && let Some(series) =
+                    queue.counters.record.series.as_mut().and_then(|series| series.rate_limit.as_mut())
             {
                 series.push(queue.rate_bps.unwrap_or(self.line.bits_per_second() as f64));
             }
@@ -298,13 +299,13 @@ impl Transmit {
     }
 
     pub fn finish(&mut self, report: &mut Report) {
-        for VirtualQueue { fields, book, has_packets, backlog, .. } in &mut self.queues {
+        for VirtualQueue { fields, counters, has_packets, backlog, .. } in &mut self.queues {
             if *has_packets {
-                // The endpoint has books of its own.
+                // The endpoint has counters of its own.
                 report.holds(u64::from(*backlog));
-                report.rate_limit(fields.flow, book.record.series.take().and_then(|series| series.rate_limit));
+                report.rate_limit(fields.flow, counters.record.series.take().and_then(|series| series.rate_limit));
             } else {
-                report.sender(fields.flow, std::mem::take(book));
+                report.sender(fields.flow, std::mem::take(counters));
             }
         }
     }

@@ -8,7 +8,7 @@ use forebay_switching::congestion::ReactionPoint;
 use rand_pcg::Pcg64Mcg;
 
 use crate::driver::ring::Ring;
-use crate::observe::flow_book::SendBook;
+use crate::observe::flow_counters::SendCounters;
 use crate::packet::{FlowId, Packet, PacketFields, departure_stamp};
 
 /// A flow that begins here, or the ACKs of a flow that ends here.
@@ -20,7 +20,7 @@ pub(crate) struct SourceFlow {
     pub reaction: Option<Box<dyn ReactionPoint>>,
     /// For the reaction point.
     pub rng: Pcg64Mcg,
-    pub book: SendBook,
+    pub counters: SendCounters,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +49,8 @@ pub(crate) struct VirtualQueue {
     pub interval: Span,
     /// Transmission time of `frame`.
     pub transmission: Span,
-    pub book: SendBook,
-    /// Above this count of bytes in the book, the byte counter of the reaction point has expired.
+    pub counters: SendCounters,
+    /// Above this count of bytes in the counters, the byte counter of the reaction point has expired.
     pub counter_expires: u64,
     limiter: RateLimiter,
     /// Bytes reported to the reaction point.
@@ -69,8 +69,8 @@ impl VirtualQueue {
     const AHEAD: u32 = 16;
 
     pub fn new(source: SourceFlow, line: Rate) -> Self {
-        let SourceFlow { flow, class, supply, reaction, rng, mut book, .. } = source;
-        let record = &mut book.record;
+        let SourceFlow { flow, class, supply, reaction, rng, mut counters, .. } = source;
+        let record = &mut counters.record;
         if let Some(series) = &mut record.series {
             series.rate_limit = reaction.as_ref().map(|_| Vec::new());
         }
@@ -102,7 +102,7 @@ impl VirtualQueue {
             transmission: line.transmission_time(u64::from(len_bytes)),
             reaction,
             rng,
-            book,
+            counters,
             fields,
             packets: Ring::default(),
         }
@@ -120,7 +120,7 @@ impl VirtualQueue {
     /// Whether the reaction point must be notified on time of the frame sent last.
     #[inline]
     pub fn is_heard(&self) -> bool {
-        self.book.count.bytes > self.counter_expires
+        self.counters.count.bytes > self.counter_expires
     }
 
     pub fn push(&mut self, packet: Packet) {
@@ -139,10 +139,10 @@ impl VirtualQueue {
         }
         let mut frame = self.frame;
         frame.time = now;
-        if self.book.count.packets == 0 {
-            self.book.record.started = Some(now);
+        if self.counters.count.packets == 0 {
+            self.counters.record.started = Some(now);
         }
-        self.book.sent(&frame, false);
+        self.counters.sent(&frame, false);
         self.limiter.sent(frame.len_bytes(), now);
         self.eligible_at = now.saturating_add(self.interval);
         frame

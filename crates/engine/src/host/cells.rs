@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::host::endpoint::Endpoint;
 use crate::host::outbox::Outbox;
-use crate::observe::flow_book::{EndpointContext, SendBook};
+use crate::observe::flow_counters::{EndpointContext, SendCounters};
 use crate::observe::interval::Checkpoints;
 use crate::observe::report::Report;
 use crate::packet::{Packet, PacketFields, departure_stamp};
@@ -17,7 +17,7 @@ pub(crate) struct CellFlow {
     pub context: EndpointContext,
     /// The share of the cells, relative to the other flows' shares.
     pub share: f64,
-    pub book: SendBook,
+    pub counters: SendCounters,
 }
 
 /// The source of a line.
@@ -132,19 +132,19 @@ impl CellSource {
             self.check(now);
         }
         let flow = self.step();
-        let CellFlow { context, book, .. } = &mut self.flows[flow];
+        let CellFlow { context, counters, .. } = &mut self.flows[flow];
         let packet = Packet::new(PacketFields {
             time: now,
             stamp: departure_stamp(now),
-            number: book.count.packets as u32,
+            number: counters.count.packets as u32,
             flow: context.flow,
             len_bytes: self.len_bytes,
             flags: 0,
             class: context.class,
             ecn: Ecn::NotCapable,
         });
-        book.record.started.get_or_insert(now);
-        book.sent(&packet, false);
+        counters.record.started.get_or_insert(now);
+        counters.sent(&packet, false);
         out.send(packet);
     }
 
@@ -152,7 +152,7 @@ impl CellSource {
     fn check(&mut self, now: Time) {
         while let Some((_, due)) = self.checkpoints.take(now) {
             for flow in &mut self.flows {
-                flow.book.check(due, self.checkpoints.interval());
+                flow.counters.check(due, self.checkpoints.interval());
             }
         }
     }
@@ -178,7 +178,7 @@ impl Endpoint for CellSource {
     fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
         for flow in &mut self.flows {
-            report.sender(flow.context.flow, std::mem::take(&mut flow.book));
+            report.sender(flow.context.flow, std::mem::take(&mut flow.counters));
         }
     }
 }
@@ -194,7 +194,7 @@ mod tests {
         let flows = shares.iter().zip(0..).map(|(&share, flow)| CellFlow {
             context: EndpointContext { flow, class: 0, checkpoints },
             share,
-            book: SendBook::new(false),
+            counters: SendCounters::new(false),
         });
         CellSource::new(CellSourceParts {
             flows: flows.collect(),

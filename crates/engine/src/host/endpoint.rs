@@ -22,7 +22,7 @@ pub(crate) trait Endpoint: Send {
     /// Does its own work up to `now`.
     fn expire(&mut self, _now: Time, _out: &mut Outbox<'_>) {}
 
-    /// The run is over: brings the books up to `end` and hands them in.
+    /// The run is over: brings the counters up to `end` and reports them.
     fn finish(&mut self, end: Time, report: &mut Report);
 
     /// Prefetches what [`Endpoint::receive`] touches.

@@ -13,7 +13,7 @@ use crate::host::endpoint::MadeEndpoint;
 use crate::host::send_path::SendPath;
 use crate::host::tcp::{Acknowledger, Bulk, TcpSink, TcpSource, Transmitter};
 use crate::host::udp::{UdpSink, UdpSource, UdpSourceParts};
-use crate::observe::flow_book::{EndpointContext, ReceiveBook, ReceiveRecord, SendBook};
+use crate::observe::flow_counters::{EndpointContext, ReceiveCounters, ReceiveRecord, SendCounters};
 use crate::observe::interval::Checkpoints;
 use crate::packet::FlowId;
 use crate::spec::flows::{Flow, Flows};
@@ -111,11 +111,11 @@ impl Endpoints<'_> {
     }
 
     fn transmitter(&self, flow: usize, spec: Flow<'_>, config: &TcpConfig) -> Transmitter {
-        let mut book = SendBook::new(self.sampled);
-        if let Some(series) = &mut book.record.series {
+        let mut counters = SendCounters::new(self.sampled);
+        if let Some(series) = &mut counters.record.series {
             series.window = Some(Vec::new());
         }
-        Transmitter::new(self.context(flow, spec), config, book.record)
+        Transmitter::new(self.context(flow, spec), config, counters.record)
     }
 
     fn acknowledger(&self, flow: usize, spec: Flow<'_>, config: &TcpConfig) -> Acknowledger {
@@ -185,7 +185,7 @@ impl Endpoints<'_> {
         let spec = self.flows.get(index);
         let context = self.context(index, spec);
         let udp_sink = |header_bytes| {
-            MadeEndpoint::Other(Box::new(UdpSink::new(context, header_bytes, ReceiveBook::new(self.sampled))))
+            MadeEndpoint::Other(Box::new(UdpSink::new(context, header_bytes, ReceiveCounters::new(self.sampled))))
         };
         Ok(match spec.transport {
             Transport::Udp { header_bytes, .. } if !is_source => udp_sink(*header_bytes),
@@ -198,7 +198,7 @@ impl Endpoints<'_> {
                     start: spec.start,
                     stop: spec.stop,
                     rng: self.random(spec, ""),
-                    book: SendBook::new(self.sampled),
+                    counters: SendCounters::new(self.sampled),
                 })))
             }
             Transport::Cells { .. } if !is_source => udp_sink(0),
@@ -243,7 +243,7 @@ impl Endpoints<'_> {
             CellFlow {
                 context: self.context(index, spec),
                 share: if let Transport::Cells { share, .. } = spec.transport { *share } else { 0.0 },
-                book: SendBook::new(self.sampled),
+                counters: SendCounters::new(self.sampled),
             }
         };
         (first..first + sharing(self.flows, first)).map(cell_flow).collect()

@@ -11,7 +11,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::driver::ring::Ring;
 use crate::link::Link;
 use crate::observe::interval::MeasuredInterval;
-use crate::observe::loss_book::LossBook;
+use crate::observe::loss_counters::LossCounters;
 use crate::packet::Packet;
 use crate::spec::Distribution;
 
@@ -29,7 +29,7 @@ pub(crate) struct SendPath {
     waiting: Ring<Time>,
     /// Datagrams that may wait; `None` for any number.
     limit: Option<u32>,
-    dropped: LossBook,
+    dropped: LossCounters,
 }
 
 impl SendPath {
@@ -41,7 +41,7 @@ impl SendPath {
             return None;
         }
         let delays = if delays.iter().all(|delay| *delay == first) { Box::default() } else { delays.into() };
-        let (released, waiting, dropped) = (Time::ZERO, Ring::default(), LossBook::default());
+        let (released, waiting, dropped) = (Time::ZERO, Ring::default(), LossCounters::default());
         Some(Box::new(Self { delay: first, delays, processes, rng, released, waiting, limit, dropped }))
     }
 
@@ -82,7 +82,7 @@ impl SendPath {
     }
 
     /// The datagrams that found the queue full.
-    pub fn dropped(&self) -> &LossBook {
+    pub fn dropped(&self) -> &LossCounters {
         &self.dropped
     }
 }

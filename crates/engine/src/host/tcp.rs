@@ -8,8 +8,8 @@ use forebay_records::DelayHistogram;
 use forebay_tcp::{Ack, AckOut, Receiver, Segment, SegmentOut, Sender, SenderCounters, TcpConfig};
 
 use crate::host::outbox::Outbox;
-use crate::observe::flow_book::{
-    EndpointContext, ReceiveBook, ReceiveCount, ReceiveRecord, SendBook, SendCount, SendRecord,
+use crate::observe::flow_counters::{
+    EndpointContext, ReceiveCount, ReceiveCounters, ReceiveRecord, SendCount, SendCounters, SendRecord,
 };
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::report::Report;
@@ -28,7 +28,7 @@ pub(crate) struct Transmitter {
     acks_received: u64,
     sender: Sender,
     checkpoints: Checkpoints,
-    /// The record until it is handed in.
+    /// The record until it is reported.
     record: Option<Box<SendRecord>>,
 }
 
@@ -117,7 +117,7 @@ impl Transmitter {
     pub fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
         let record = self.record.take().unwrap_or_default();
-        report.sender(self.form.flow, SendBook { count: self.count(), record });
+        report.sender(self.form.flow, SendCounters { count: self.count(), record });
     }
 }
 
@@ -264,7 +264,7 @@ impl Acknowledger {
         }
     }
 
-    /// The record, until it is handed in.
+    /// The record, until it is reported.
     pub fn record(&mut self) -> Option<&mut ReceiveRecord> {
         self.record.as_mut().map(|received| &mut received.record)
     }
@@ -297,7 +297,7 @@ impl Acknowledger {
         let record = Box::new(self.record.take().map(|received| received.record).unwrap_or_default());
         report.receiver(
             self.form.flow,
-            ReceiveBook { count: self.count(), delay: std::mem::take(&mut self.delay), record },
+            ReceiveCounters { count: self.count(), delay: std::mem::take(&mut self.delay), record },
         );
     }
 }

@@ -5,7 +5,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::host::endpoint::Endpoint;
 use crate::host::outbox::Outbox;
-use crate::observe::flow_book::{EndpointContext, ReceiveBook, SendBook};
+use crate::observe::flow_counters::{EndpointContext, ReceiveCounters, SendCounters};
 use crate::observe::interval::Checkpoint;
 use crate::observe::jitter::Jitter;
 use crate::observe::report::Report;
@@ -29,7 +29,7 @@ pub(crate) struct UdpSource {
     /// Length and gap, where nothing is drawn.
     steady: Option<(u16, Span)>,
     rng: Pcg64Mcg,
-    book: SendBook,
+    counters: SendCounters,
 }
 
 pub(crate) struct UdpSourceParts {
@@ -40,12 +40,12 @@ pub(crate) struct UdpSourceParts {
     pub start: Time,
     pub stop: Time,
     pub rng: Pcg64Mcg,
-    pub book: SendBook,
+    pub counters: SendCounters,
 }
 
 impl UdpSource {
     pub fn new(parts: UdpSourceParts) -> Self {
-        let UdpSourceParts { context, pattern, length, ecn, start, stop, rng, book } = parts;
+        let UdpSourceParts { context, pattern, length, ecn, start, stop, rng, counters } = parts;
         Self {
             context,
             pattern,
@@ -57,7 +57,7 @@ impl UdpSource {
             started: false,
             steady: None,
             rng,
-            book,
+            counters,
         }
     }
 
@@ -69,7 +69,7 @@ impl UdpSource {
         {
             self.steady = Some(((bytes + 0.5) as u16, self.gap_at(rate_bps, bytes)));
         }
-        self.book.record.started = Some(self.next);
+        self.counters.record.started = Some(self.next);
         let first = self.next;
         self.next = match self.pattern {
             UdpPattern::Constant { rate_bps, random_phase: true, .. } => {
@@ -152,21 +152,21 @@ impl UdpSource {
         let packet = Packet::new(PacketFields {
             time: now,
             stamp: departure_stamp(now),
-            number: self.book.count.packets as u32,
+            number: self.counters.count.packets as u32,
             flow: self.context.flow,
             len_bytes,
             flags: 0,
             class: self.context.class,
             ecn: self.ecn,
         });
-        self.book.sent(&packet, false);
+        self.counters.sent(&packet, false);
         out.send_datagram(packet);
     }
 
     #[cold]
     fn check(&mut self, now: Time) {
         while let Some((_, due)) = self.context.checkpoints.take(now) {
-            self.book.check(due, self.context.checkpoints.interval());
+            self.counters.check(due, self.context.checkpoints.interval());
         }
     }
 }
@@ -181,16 +181,16 @@ impl Endpoint for UdpSource {
         if !self.started {
             self.begin();
         }
-        let before = self.book.count.packets;
+        let before = self.counters.count.packets;
         while self.next <= now && self.next < self.stop {
             self.emit(out);
         }
-        out.channels.generated += self.book.count.packets - before;
+        out.channels.generated += self.counters.count.packets - before;
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
-        report.sender(self.context.flow, std::mem::take(&mut self.book));
+        report.sender(self.context.flow, std::mem::take(&mut self.counters));
     }
 }
 
@@ -215,12 +215,12 @@ pub(crate) struct UdpSink {
     context: EndpointContext,
     header_bytes: u16,
     jitter: Jitter,
-    book: ReceiveBook,
+    counters: ReceiveCounters,
 }
 
 impl UdpSink {
-    pub fn new(context: EndpointContext, header_bytes: u16, book: ReceiveBook) -> Self {
-        Self { context, header_bytes, jitter: Jitter::default(), book }
+    pub fn new(context: EndpointContext, header_bytes: u16, counters: ReceiveCounters) -> Self {
+        Self { context, header_bytes, jitter: Jitter::default(), counters }
     }
 
     #[cold]
@@ -229,7 +229,7 @@ impl UdpSink {
             if matches!(due, Checkpoint::WarmUp) {
                 self.jitter.begin_measurement();
             }
-            self.book.check(due, self.context.checkpoints.interval());
+            self.counters.check(due, self.context.checkpoints.interval());
         }
     }
 }
@@ -240,15 +240,15 @@ impl Endpoint for UdpSink {
         if self.context.checkpoints.next() <= packet.time {
             self.check(packet.time);
         }
-        self.book.received(packet);
+        self.counters.received(packet);
         self.jitter.record(packet.age());
-        self.book.count.payload += u64::from(packet.len_bytes().saturating_sub(u32::from(self.header_bytes)));
+        self.counters.count.payload += u64::from(packet.len_bytes().saturating_sub(u32::from(self.header_bytes)));
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
-        self.book.record.jitter = self.jitter;
-        report.receiver(self.context.flow, std::mem::take(&mut self.book));
+        self.counters.record.jitter = self.jitter;
+        report.receiver(self.context.flow, std::mem::take(&mut self.counters));
     }
 }
 

@@ -4,7 +4,8 @@ use forebay_qdisc::{Time, uniform};
 use rand_pcg::Pcg64Mcg;
 
 use crate::driver::node::Channels;
-use crate::observe::loss_book::LossBook;
+use crate::driver::routes::Way;
+use crate::observe::loss_counters::LossCounters;
 use crate::packet::{FlowId, Packet};
 use crate::spec::Impairments;
 
@@ -16,31 +17,36 @@ pub(crate) struct Impaired {
     first_pause: FlowId,
     /// When the last packet comes.
     last: Time,
-    pub lost: LossBook,
-    pub duplicated: LossBook,
+    pub lost: LossCounters,
+    pub duplicated: LossCounters,
 }
 
 impl Impaired {
     pub fn new(spec: Impairments, first_pause: FlowId, rng: Pcg64Mcg) -> Self {
-        Self { spec, rng, first_pause, last: Time::ZERO, lost: LossBook::default(), duplicated: LossBook::default() }
+        Self {
+            spec,
+            rng,
+            first_pause,
+            last: Time::ZERO,
+            lost: LossCounters::default(),
+            duplicated: LossCounters::default(),
+        }
     }
 
     /// Passes `packet` on, which would arrive at its time.
-    #[cold]
-    #[inline(never)]
-    pub fn pass(&mut self, packet: Packet, channels: &mut Channels, mut send: impl FnMut(&mut Channels, Packet)) {
+    pub fn pass(&mut self, packet: Packet, way: Way, channels: &mut Channels) {
         if packet.flow_id() >= self.first_pause || packet.time > channels.measured.to {
-            return send(channels, packet);
+            return channels.send(way, packet);
         }
         if self.happens(self.spec.duplication) {
             self.duplicated.add(&packet, &channels.measured);
             let copy = channels.tables.copy(&packet);
-            self.pass_copy(copy, channels, &mut send);
+            self.pass_copy(copy, way, channels);
         }
-        self.pass_copy(packet, channels, &mut send);
+        self.pass_copy(packet, way, channels);
     }
 
-    fn pass_copy(&mut self, packet: Packet, channels: &mut Channels, send: &mut impl FnMut(&mut Channels, Packet)) {
+    fn pass_copy(&mut self, packet: Packet, way: Way, channels: &mut Channels) {
         if self.happens(self.spec.loss) {
             self.lost.add(&packet, &channels.measured);
             return channels.tables.discard(&packet);
@@ -53,7 +59,7 @@ impl Impaired {
             time = time.max(self.last);
             self.last = time;
         }
-        send(channels, packet.at(time));
+        channels.send(way, packet.at(time));
     }
 
     fn happens(&mut self, probability: f64) -> bool {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use forebay_records::{Column, DelayHistogram, StringColumn, Table};
 
-use crate::observe::handed_in::FlowLabels;
+use crate::observe::reported::FlowLabels;
 
-/// Histograms of flows are added up as they are handed in: of a million flows, they take several times the memory.
+/// Histograms of flows are added up as they are reported: of a million flows, they take several times the memory.
 #[derive(Default)]
 pub(crate) struct DelayTable {
     groups: BTreeMap<u32, GroupDelays>,

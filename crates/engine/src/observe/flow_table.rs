@@ -3,10 +3,10 @@
 use forebay_records::{Column, Table};
 
 use crate::observe::digest::JITTER_S;
-use crate::observe::flow_book::{ReceiveBook, ReceiveCount, SendBook, SendCount};
-use crate::observe::handed_in::FlowLabels;
+use crate::observe::flow_counters::{ReceiveCount, ReceiveCounters, SendCount, SendCounters};
+use crate::observe::reported::FlowLabels;
 
-/// Books become rows as they are handed in: of a million flows, books take several times the memory.
+/// Counters become rows as they are reported: of a million flows, counters take several times the memory.
 #[derive(Default)]
 pub(crate) struct FlowTable {
     sends: Vec<Sent>,
@@ -58,18 +58,18 @@ impl FlowTable {
         Self { dropped: vec![0; flows], ..Self::default() }
     }
 
-    pub fn sender(&mut self, flow: usize, book: &SendBook) {
-        put(&mut self.sends, flow, Sent::of(book), Sent::of(&SendBook::default()));
+    pub fn sender(&mut self, flow: usize, counters: &SendCounters) {
+        put(&mut self.sends, flow, Sent::of(counters), Sent::of(&SendCounters::default()));
     }
 
-    pub fn receiver(&mut self, flow: usize, book: &ReceiveBook) {
-        put(&mut self.receives, flow, Received::of(book), Received::of(&ReceiveBook::default()));
+    pub fn receiver(&mut self, flow: usize, counters: &ReceiveCounters) {
+        put(&mut self.receives, flow, Received::of(counters), Received::of(&ReceiveCounters::default()));
     }
 
-    /// Ends without books have empty rows.
+    /// Ends without counters have empty rows.
     pub fn complete(&mut self) {
-        self.sends.resize(self.dropped.len(), Sent::of(&SendBook::default()));
-        self.receives.resize(self.dropped.len(), Received::of(&ReceiveBook::default()));
+        self.sends.resize(self.dropped.len(), Sent::of(&SendCounters::default()));
+        self.receives.resize(self.dropped.len(), Received::of(&ReceiveCounters::default()));
     }
 
     /// Of data packets, and of ACKs.
@@ -119,7 +119,7 @@ impl FlowTable {
 }
 
 impl Sent {
-    fn of(SendBook { count, record }: &SendBook) -> Self {
+    fn of(SendCounters { count, record }: &SendCounters) -> Self {
         let measured = |of: fn(&SendCount) -> u64| of(count) - of(&record.at_warm_up);
         Self {
             bytes: measured(|count| count.bytes),
@@ -134,7 +134,7 @@ impl Sent {
 }
 
 impl Received {
-    fn of(ReceiveBook { count, delay, record }: &ReceiveBook) -> Self {
+    fn of(ReceiveCounters { count, delay, record }: &ReceiveCounters) -> Self {
         let measured = |of: fn(&ReceiveCount) -> u64| of(count) - of(&record.at_warm_up);
         Self {
             payload: measured(|count| count.payload),

@@ -1,4 +1,4 @@
-//! Gathers the books of all nodes, checks that every packet is accounted for, and makes the tables.
+//! Gathers the counters of all nodes, checks that every packet is accounted for, and makes the tables.
 
 use forebay_qdisc::{Rate, Span};
 use forebay_records::{Series, StringColumn, Warning};
@@ -8,13 +8,13 @@ use crate::observe::deadlock;
 use crate::observe::deadlock::PortWait;
 use crate::observe::delay_table::DelayTable;
 use crate::observe::digest::digest;
-use crate::observe::flow_book::{ReceiveBook, SendBook};
+use crate::observe::flow_counters::{ReceiveCounters, SendCounters};
 use crate::observe::flow_table::{FlowTable, Passed};
-use crate::observe::handed_in::{AdapterReport, ControlCount, FlowLabels, LinkReport, QueueReport};
 use crate::observe::interval::MeasuredInterval;
-use crate::observe::loss_book::LossBook;
-use crate::observe::queue_book::{Books, QueueBook, QueueTotals};
+use crate::observe::loss_counters::LossCounters;
+use crate::observe::queue_counters::{QueueCounters, QueueRecord, QueueTotals};
 use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
+use crate::observe::reported::{AdapterReport, ControlCount, FlowLabels, LinkReport, QueueReport};
 use crate::observe::results::RunResult;
 use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, adapter_table};
 use crate::observe::warnings::{self, DeviceDrops};
@@ -33,7 +33,7 @@ struct Fate {
     in_flight: u64,
 }
 
-/// Collects the books.
+/// Collects the counters.
 pub struct Report {
     measured: MeasuredInterval,
     labels: FlowLabels,
@@ -84,13 +84,13 @@ impl Report {
         }
     }
 
-    /// Packets outside of any queue's books.
+    /// Packets outside of any queue's counters.
     pub(crate) fn holds(&mut self, packets: u64) {
         self.held += packets;
     }
 
-    pub(crate) fn lost(&mut self, book: &LossBook) {
-        for (&direction, (total, measured)) in &book.directions {
+    pub(crate) fn lost(&mut self, counters: &LossCounters) {
+        for (&direction, (total, measured)) in &counters.directions {
             let Some(fate) = self.fates.get_mut(direction) else {
                 self.control.lost += total;
                 continue;
@@ -102,8 +102,8 @@ impl Report {
         }
     }
 
-    fn duplicated(&mut self, book: &LossBook) {
-        for (&direction, (total, _)) in &book.directions {
+    fn duplicated(&mut self, counters: &LossCounters) {
+        for (&direction, (total, _)) in &counters.directions {
             match self.fates.get_mut(direction) {
                 Some(fate) => fate.duplicated += total,
                 None => self.control.created += total,
@@ -112,9 +112,9 @@ impl Report {
     }
 
     /// The datagrams that the device queue in front of `uplink` dropped.
-    pub(crate) fn device_queue(&mut self, book: &LossBook, uplink: LinkId, rate: Rate) {
-        self.lost(book);
-        for (direction, &(dropped, _)) in &book.directions {
+    pub(crate) fn device_queue(&mut self, counters: &LossCounters, uplink: LinkId, rate: Rate) {
+        self.lost(counters);
+        for (direction, &(dropped, _)) in &counters.directions {
             let (flow, uplink) = (self.labels.name(direction / 2).to_owned(), self.link_name(uplink).to_owned());
             self.device_drops.push(DeviceDrops { flow, uplink, rate, dropped });
         }
@@ -136,23 +136,23 @@ impl Report {
         self.adapters.push(adapter);
     }
 
-    pub(crate) fn sender(&mut self, flow: FlowId, mut book: SendBook) {
-        if let Some(series) = book.record.series.take() {
+    pub(crate) fn sender(&mut self, flow: FlowId, mut counters: SendCounters) {
+        if let Some(series) = counters.record.series.take() {
             self.flow_series(flow, "sent_bps", Some(series.sent));
             self.flow_series(flow, "congestion_window_bytes", series.window);
             self.rate_limit(flow, series.rate_limit);
         }
-        self.flows.sender(flow as usize, &book);
+        self.flows.sender(flow as usize, &counters);
     }
 
     pub(crate) fn rate_limit(&mut self, flow: FlowId, series: Option<Vec<f64>>) {
         self.flow_series(flow, "rate_limit_bps", series);
     }
 
-    pub(crate) fn receiver(&mut self, flow: FlowId, mut book: ReceiveBook) {
-        self.flow_series(flow, "goodput_bps", book.record.goodput_series.take().map(|series| series.0));
-        self.delays.add(self.labels.group_number(flow as usize), &book.delay);
-        self.flows.receiver(flow as usize, &book);
+    pub(crate) fn receiver(&mut self, flow: FlowId, mut counters: ReceiveCounters) {
+        self.flow_series(flow, "goodput_bps", counters.record.goodput_series.take().map(|series| series.0));
+        self.delays.add(self.labels.group_number(flow as usize), &counters.delay);
+        self.flows.receiver(flow as usize, &counters);
     }
 
     fn flow_series(&mut self, flow: FlowId, quantity: &str, values: Option<Vec<f64>>) {
@@ -194,44 +194,44 @@ impl Report {
     }
 
     pub(crate) fn queue(&mut self, report: QueueReport<'_>) {
-        let QueueReport { name, books, backlog, holds_packets, flow_gauges, port } = report;
-        let book = &books.book;
-        self.check_queue(name, book, backlog.packets);
+        let QueueReport { name, record, backlog, holds_packets, flow_gauges, port } = report;
+        let counters = &record.counters;
+        self.check_queue(name, counters, backlog.packets);
         if holds_packets {
             self.held += backlog.packets;
         }
         let queues = &mut self.queues;
         queues.name.push(name);
-        queues.discipline.push(&books.discipline);
-        let totals = book.totals();
+        queues.discipline.push(&record.discipline);
+        let totals = counters.totals();
         queues.arrived.push(totals.arrived);
         queues.dropped.push(totals.dropped);
-        for (column, count) in queues.by_reason.iter_mut().zip(book.dropped) {
+        for (column, count) in queues.by_reason.iter_mut().zip(counters.dropped) {
             column.push(count);
         }
         queues.marked.push(totals.marked);
-        queues.bytes_dropped.push(book.bytes_dropped);
-        queues.mean_packets.push(book.mean_length_packets());
-        queues.mean_bytes.push(book.mean_length_bytes());
-        queues.longest.push(book.longest);
-        let wait_ps: u128 = book.rows().map(|(_, row)| row.wait_ps).sum();
+        queues.bytes_dropped.push(counters.bytes_dropped);
+        queues.mean_packets.push(counters.mean_length_packets());
+        queues.mean_bytes.push(counters.mean_length_bytes());
+        queues.longest.push(counters.longest);
+        let wait_ps: u128 = counters.rows().map(|(_, row)| row.wait_ps).sum();
         queues.wait_mean_s.push(wait_ps as f64 / 1e12 / totals.departed as f64);
-        queues.state_bytes.push(books.state_bytes);
+        queues.state_bytes.push(record.state_bytes);
         queues.ports.extend(port);
-        self.flows_at_queue(name, books, flow_gauges);
-        if let Some(series) = books.series.take() {
+        self.flows_at_queue(name, record, flow_gauges);
+        if let Some(series) = record.series.take() {
             self.queue_series(name, series);
         }
-        for watched in std::mem::take(&mut books.watched) {
+        for watched in std::mem::take(&mut record.watched) {
             let full_name = format!("{name}/{}", self.labels.name(watched.flow as usize));
             self.gauge_series("queue_flow", &full_name, watched.series);
         }
     }
 
     /// The queue holds `held` packets of all flows together.
-    fn check_queue(&mut self, name: &str, book: &QueueBook, held: u64) {
+    fn check_queue(&mut self, name: &str, counters: &QueueCounters, held: u64) {
         let mut queued = 0;
-        for (direction, row) in book.rows() {
+        for (direction, row) in counters.rows() {
             queued += i64::from(row.queued);
             if let Some((packets, fault)) = row.violation() {
                 let (kind, flow) = (PACKETS[direction % 2], self.labels.name(direction / 2));
@@ -247,10 +247,10 @@ impl Report {
     }
 
     /// Adds a row for each (flow, direction) that did anything. The rows must add up to the queue's own counts.
-    fn flows_at_queue(&mut self, name: &str, books: &Books, flow_gauges: &FlowGauges<'_>) {
+    fn flows_at_queue(&mut self, name: &str, record: &QueueRecord, flow_gauges: &FlowGauges<'_>) {
         let table = &mut self.queue_flows;
         let mut sum = QueueTotals::default();
-        for (direction, data) in books.book.rows() {
+        for (direction, data) in record.counters.rows() {
             self.fates[direction].dropped += data.dropped_total;
             let (flow, is_ack) = (direction / 2, direction % 2 != 0);
             if !is_ack {
@@ -282,7 +282,7 @@ impl Report {
                 values.push(value);
             });
         }
-        if let Some((what, of_rows, of_queue)) = sum.differs_from(&books.book.totals()) {
+        if let Some((what, of_rows, of_queue)) = sum.differs_from(&record.counters.totals()) {
             self.violation.get_or_insert_with(|| {
                 format!("queue `{name}`: {of_queue} packets {what}, but {of_rows} in the rows of its flows")
             });
@@ -311,7 +311,7 @@ impl Report {
         self.check_control()?;
         let mut missing_in_all = 0;
         if self.links.missing > 0 {
-            return Err(RunError::Invariant(format!("{} links have not handed in their books", self.links.missing)));
+            return Err(RunError::Invariant(format!("{} links have reported nothing", self.links.missing)));
         }
         for flow in 0..self.labels.len() {
             let passed = PACKETS.into_iter().zip(self.flows.passed(flow));

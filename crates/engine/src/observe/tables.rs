@@ -4,7 +4,7 @@ use forebay_qdisc::DropReason;
 use forebay_records::{Column, StringColumn, Table};
 
 use crate::observe::digest::{PACKETS_DUPLICATED, STATE_BYTES};
-use crate::observe::handed_in::{AdapterReport, LinkReport, PortReport};
+use crate::observe::reported::{AdapterReport, LinkReport, PortReport};
 
 #[derive(Default)]
 pub(crate) struct QueueTable {
@@ -49,7 +49,7 @@ pub(crate) struct LinkTable {
     duplicated: Vec<u64>,
     /// On all links.
     pub hops: u64,
-    /// Links that have not handed in their books.
+    /// Links that have not reported their counters.
     pub missing: usize,
 }
 

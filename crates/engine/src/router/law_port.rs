@@ -8,10 +8,10 @@ use crate::driver::node::{Channels, Node, NodeId};
 use crate::driver::ring::Ring;
 use crate::driver::routes::PACKETS_AHEAD;
 use crate::link::Link;
-use crate::observe::handed_in::QueueReport;
 use crate::observe::interval::{Checkpoint, Checkpoints};
-use crate::observe::queue_book::Books;
+use crate::observe::queue_counters::QueueRecord;
 use crate::observe::report::Report;
+use crate::observe::reported::QueueReport;
 use crate::packet::Packet;
 
 /// A packet that was let in and has not begun its transmission. Two whole words, as [`Packet`] is four.
@@ -39,7 +39,7 @@ impl Waiting {
 pub(crate) struct LawPort {
     link: Link,
     checkpoints: Checkpoints,
-    books: Books,
+    record: QueueRecord,
     law: Box<dyn Admission>,
     /// See [`Admission::only_limit`].
     only_limit: Option<Limit>,
@@ -54,13 +54,13 @@ pub(crate) struct LawPort {
 }
 
 impl LawPort {
-    pub fn new(link: Link, checkpoints: Checkpoints, books: Books, law: Box<dyn Admission>) -> Self {
+    pub fn new(link: Link, checkpoints: Checkpoints, record: QueueRecord, law: Box<dyn Admission>) -> Self {
         Self {
             watched: law.watches_departures(),
             only_limit: law.only_limit(),
             link,
             checkpoints,
-            books,
+            record,
             law,
             waiting: Ring::default(),
             next_start: Time::NEVER,
@@ -98,16 +98,16 @@ impl LawPort {
         while let Some((at, due)) = self.checkpoints.take(now) {
             self.release_until(Time::from_picoseconds(at.picoseconds().saturating_sub(1)));
             if due == Checkpoint::WarmUp {
-                self.books.book.begin_measurement(self.backlog.packets);
+                self.record.counters.begin_measurement(self.backlog.packets);
                 continue;
             }
             self.link.sample(at, self.checkpoints.interval());
-            let Self { books, law, backlog, .. } = self;
-            books.state_bytes = books.state_bytes.max(law.state_bytes());
-            if let Some(series) = &mut books.series {
-                series.sample(*backlog, books.book.dropped_total, &|visit| law.gauges(visit));
+            let Self { record, law, backlog, .. } = self;
+            record.state_bytes = record.state_bytes.max(law.state_bytes());
+            if let Some(series) = &mut record.series {
+                series.sample(*backlog, record.counters.dropped_total, &|visit| law.gauges(visit));
             }
-            for watched in &mut books.watched {
+            for watched in &mut record.watched {
                 let key = watched.key();
                 watched.series.sample(&|visit| law.flow_gauges(key, visit));
             }
@@ -121,13 +121,13 @@ impl LawPort {
             self.sample(now);
         }
         let mut backlog = self.release_until(now);
-        let Self { link, books, law, only_limit, waiting, next_start, idle, watched, .. } = self;
+        let Self { link, record, law, only_limit, waiting, next_start, idle, watched, .. } = self;
         let start = now.max(link.free_at);
         let mut marked = None;
         let verdict = match only_limit {
             Some(limit) if limit.fits(backlog, packet.len_bytes()) => Verdict::Enqueue(Ticket::default()),
             Some(_) => Verdict::Drop(DropReason::Overflow),
-            None => law.admit(&packet.arrival(), &mut Offer { now, backlog, rng: &mut books.rng }),
+            None => law.admit(&packet.arrival(), &mut Offer { now, backlog, rng: &mut record.rng }),
         };
         let ticket = match verdict {
             Verdict::Enqueue(ticket) => ticket,
@@ -136,14 +136,14 @@ impl LawPort {
                 ticket
             }
             Verdict::Drop(reason) => {
-                books.book.refuse(packet, reason);
+                record.counters.refuse(packet, reason);
                 return channels.release(packet);
             }
         };
-        books.book.let_in(packet, start);
+        record.counters.let_in(packet, start);
         let packet = match &marked {
             Some(marked) => {
-                books.book.mark(marked, now);
+                record.counters.mark(marked, now);
                 marked
             }
             None => packet,
@@ -155,7 +155,7 @@ impl LawPort {
             backlog.bytes += u64::from(len_bytes);
             waiting.push(Waiting::new(start, len_bytes, ticket));
             *next_start = start.min(*next_start);
-            books.book.length(backlog.packets, now);
+            record.counters.length(backlog.packets, now);
         } else if *watched {
             law.release(ticket, len_bytes, backlog, now);
         }
@@ -175,7 +175,7 @@ impl Node for LawPort {
         for (packet, place) in packets.iter().zip(0..) {
             if looks_ahead && let Some(packet) = packets.get(place + PACKETS_AHEAD) {
                 channels.routes.prefetch(packet.direction_index());
-                self.books.book.prefetch(packet.direction_index());
+                self.record.counters.prefetch(packet.direction_index());
             }
             self.receive(packet, channels);
         }
@@ -186,12 +186,12 @@ impl Node for LawPort {
     fn finish(&mut self, end: Time, report: &mut Report) {
         self.sample(end);
         self.release_until(end);
-        let Self { link, books, law, backlog, .. } = self;
+        let Self { link, record, law, backlog, .. } = self;
         let name = report.link_name(link.number()).to_owned();
-        books.state_bytes = books.state_bytes.max(law.state_bytes());
+        record.state_bytes = record.state_bytes.max(law.state_bytes());
         report.queue(QueueReport {
             name: &name,
-            books,
+            record,
             backlog: *backlog,
             holds_packets: false,
             flow_gauges: &|key, visit| law.flow_gauges(key, visit),

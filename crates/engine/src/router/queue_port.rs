@@ -6,10 +6,10 @@ use forebay_qdisc::{Cx, Discipline, Served, Server, Time, Transmitter};
 
 use crate::driver::node::{Channels, Node, NodeId, just_before};
 use crate::link::Link;
-use crate::observe::handed_in::QueueReport;
 use crate::observe::interval::{Checkpoint, Checkpoints};
-use crate::observe::queue_book::{BookSink, Books};
+use crate::observe::queue_counters::{CountingSink, QueueRecord};
 use crate::observe::report::Report;
+use crate::observe::reported::QueueReport;
 use crate::packet::Packet;
 
 /// When a port serves its queue, relative to the arrivals of the same time.
@@ -32,7 +32,7 @@ pub(crate) struct QueuePort {
 
 struct Sender {
     link: Link,
-    books: Books,
+    record: QueueRecord,
     /// Up to when the queue's length has been integrated.
     integrated: Time,
 }
@@ -42,7 +42,7 @@ impl Sender {
     #[inline]
     fn integrate(&mut self, now: Time, queue: &dyn Discipline<Packet>) {
         let backlog = queue.backlog();
-        self.books.book.waited(backlog.packets, backlog.bytes, self.integrated, now);
+        self.record.counters.waited(backlog.packets, backlog.bytes, self.integrated, now);
         self.integrated = now;
     }
 }
@@ -61,23 +61,28 @@ impl Transmitter<Packet> for Connected<'_> {
 
     #[inline]
     fn ask(&mut self, now: Time, queue: &mut dyn Discipline<Packet>) -> Served<Packet> {
-        let Books { book, rng, .. } = &mut self.sender.books;
-        let mut sink = BookSink { book, tables: &mut self.channels.tables, now, arriving: None };
+        let QueueRecord { counters, rng, .. } = &mut self.sender.record;
+        let mut sink = CountingSink { counters, tables: &mut self.channels.tables, now, arriving: None };
         queue.dequeue(&mut Cx { now, rng, sink: &mut sink })
     }
 
     #[inline]
     fn transmit(&mut self, packet: Packet, now: Time) -> Time {
-        let Self { sender: Sender { link, books, .. }, channels } = self;
-        books.book.departure(&packet, now);
+        let Self { sender: Sender { link, record, .. }, channels } = self;
+        record.counters.departure(&packet, now);
         link.send(&packet, now, channels);
         link.free_at
     }
 }
 
 impl QueuePort {
-    pub fn new(link: Link, checkpoints: Checkpoints, books: Books, discipline: Box<dyn Discipline<Packet>>) -> Self {
-        let sender = Sender { link, books, integrated: Time::ZERO };
+    pub fn new(
+        link: Link,
+        checkpoints: Checkpoints,
+        record: QueueRecord,
+        discipline: Box<dyn Discipline<Packet>>,
+    ) -> Self {
+        let sender = Sender { link, record, integrated: Time::ZERO };
         Self { checkpoints, discipline, server: Server::default(), sender, chooses_at: None }
     }
 
@@ -135,16 +140,16 @@ impl QueuePort {
         while let Some((at, due)) = self.checkpoints.take(now) {
             self.catch_up(Time::from_picoseconds(at.picoseconds().saturating_sub(1)), channels);
             if due == Checkpoint::WarmUp {
-                self.sender.books.book.begin_measurement(self.discipline.backlog().packets);
+                self.sender.record.counters.begin_measurement(self.discipline.backlog().packets);
                 continue;
             }
-            let Self { sender: Sender { link, books, .. }, discipline, .. } = self;
+            let Self { sender: Sender { link, record, .. }, discipline, .. } = self;
             link.sample(at, self.checkpoints.interval());
-            books.state_bytes = books.state_bytes.max(discipline.state_bytes());
-            if let Some(series) = &mut books.series {
-                series.sample(discipline.backlog(), books.book.dropped_total, &|visit| discipline.gauges(visit));
+            record.state_bytes = record.state_bytes.max(discipline.state_bytes());
+            if let Some(series) = &mut record.series {
+                series.sample(discipline.backlog(), record.counters.dropped_total, &|visit| discipline.gauges(visit));
             }
-            for watched in &mut books.watched {
+            for watched in &mut record.watched {
                 let key = watched.key();
                 watched.series.sample(&|visit| discipline.flow_gauges(key, visit));
             }
@@ -159,14 +164,14 @@ impl QueuePort {
         self.catch_up(now, channels);
         let Self { discipline, server, sender, chooses_at, .. } = self;
         sender.integrate(now, &**discipline);
-        let Books { book, rng, .. } = &mut sender.books;
-        let arriving = Some(book.arrival(packet));
-        let mut sink = BookSink { book, tables: &mut channels.tables, now, arriving };
+        let QueueRecord { counters, rng, .. } = &mut sender.record;
+        let arriving = Some(counters.arrival(packet));
+        let mut sink = CountingSink { counters, tables: &mut channels.tables, now, arriving };
         discipline.enqueue(*packet, &mut Cx { now, rng, sink: &mut sink });
         if !server.is_sending() {
             *chooses_at = Some(now);
         }
-        book.length(discipline.backlog().packets, now);
+        counters.length(discipline.backlog().packets, now);
     }
 
     pub fn hand_in(&mut self, end: Time, report: &mut Report) {
@@ -177,13 +182,13 @@ impl QueuePort {
         self.catch_up(end, &mut channels);
         let Self { sender, discipline, .. } = self;
         sender.integrate(end, &**discipline);
-        let Sender { link, books, .. } = sender;
+        let Sender { link, record, .. } = sender;
         let backlog = discipline.backlog();
         let name = report.link_name(link.number()).to_owned();
-        books.state_bytes = books.state_bytes.max(discipline.state_bytes());
+        record.state_bytes = record.state_bytes.max(discipline.state_bytes());
         report.queue(QueueReport {
             name: &name,
-            books,
+            record,
             backlog,
             holds_packets: true,
             flow_gauges: &|key, visit| discipline.flow_gauges(key, visit),

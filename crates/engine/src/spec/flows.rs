@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use forebay_qdisc::Time;
 
-use crate::observe::handed_in::FlowLabels;
+use crate::observe::reported::FlowLabels;
 use crate::spec::distribution::Distribution;
 use crate::spec::flow::{FlowSpec, Transport};
 use crate::spec::node::NodeIndex;

@@ -54,7 +54,7 @@ pub struct LinkSpec {
     pub rate: Rate,
     /// Propagation delay.
     pub propagation: Span,
-    /// The queue, with the discipline's name for the results. `None` is an unlimited FIFO without books.
+    /// The queue, with the discipline's name for the results. `None` is an unlimited FIFO without counters.
     pub queue: Option<(String, Queue<Packet>)>,
     /// The queues of the classes from 1 on, at a port of an Ethernet switch that keeps classes apart: seven, if it has
     /// a `queue`, which is that of class 0 then.

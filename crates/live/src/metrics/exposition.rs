@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::books::Count;
+use crate::counters::Count;
 use crate::snapshot::{BUCKETS_S, HistogramSnapshot, PortSnapshot, ShadowSnapshot};
 
 /// All metrics of these directions.

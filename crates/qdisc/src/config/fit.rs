@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 use forebay_units::{Bytes, QueueSize, Rate};
 use schemars::SchemaGenerator;
 
-use super::{NoGuest, QueueSpec};
+use super::{NoCustomDiscipline, QueueSpec};
 use crate::{PiConfig, SfqRedConfig};
 
 /// Bytes of a packet where packets express a delay.
@@ -56,7 +56,8 @@ pub enum FittedValue {
 #[must_use]
 pub fn fitted(discipline: &str, link_rate: Rate, limit: Option<QueueSize>) -> Vec<(&'static str, FittedValue)> {
     let mut found = Vec::new();
-    let Some(manual) = QueueSpec::<NoGuest>::DISCIPLINES.iter().find(|manual| manual.name == discipline) else {
+    let Some(manual) = QueueSpec::<NoCustomDiscipline>::DISCIPLINES.iter().find(|manual| manual.name == discipline)
+    else {
         return found;
     };
     let schema = (manual.parameters)(&mut SchemaGenerator::default());
@@ -172,7 +173,7 @@ mod tests {
 
     #[test]
     fn every_discipline_is_built_with_its_fitted_parameters() {
-        for manual in QueueSpec::<NoGuest>::DISCIPLINES {
+        for manual in QueueSpec::<NoCustomDiscipline>::DISCIPLINES {
             for rate in [Rate::new(64_000).unwrap(), Rate::megabits(1), Rate::megabits(200), Rate::megabits(400_000)] {
                 for limit in [None, Some(QueueSize::Packets(200)), Some(QueueSize::Bytes(300_000))] {
                     let text = as_toml(manual.name, rate, limit);
@@ -190,7 +191,7 @@ mod tests {
     #[test]
     fn all_share_the_limit_of_the_queue_that_they_replace() {
         for limit in [QueueSize::Packets(77), QueueSize::Bytes(123_000)] {
-            for manual in QueueSpec::<NoGuest>::DISCIPLINES.iter().filter(|manual| manual.name != "cbq") {
+            for manual in QueueSpec::<NoCustomDiscipline>::DISCIPLINES.iter().filter(|manual| manual.name != "cbq") {
                 let found = fitted(manual.name, Rate::megabits(10), Some(limit));
                 assert_eq!(found[0], ("limit", FittedValue::Size(limit.to_string())), "{}", manual.name);
             }

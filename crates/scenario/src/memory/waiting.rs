@@ -211,7 +211,7 @@ fn room(link: &LinkSpec) -> f64 {
     let queued = match link.queue.as_ref().map(|queue| queue.limit()) {
         Some(Some(QueueSize::Packets(packets))) => packets as f64,
         Some(Some(QueueSize::Bytes(bytes))) => bytes as f64 / 500.0,
-        // Each class has a limit of its own, and a guest has an unknown one.
+        // Each class has a limit of its own, and a custom discipline has an unknown one.
         Some(None) => 10_000.0,
         None => f64::INFINITY,
     };

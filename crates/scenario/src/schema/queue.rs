@@ -4,13 +4,13 @@ use std::sync::{Mutex, PoisonError};
 
 use forebay_qdisc::config::{self, BuildContext};
 use forebay_qdisc::dbl::{FlowTable, LendTable, SharedFlowTable};
-use forebay_qdisc::{Guest, ParameterError, Rate};
+use forebay_qdisc::{CustomDiscipline, ParameterError, Rate};
 use schemars::JsonSchema;
 
 use super::PythonQueue;
 use super::python::Parameters;
 use super::tagged::Algorithm;
-use crate::guests::{Guests, Site, StandIns};
+use crate::custom_disciplines::{CustomDisciplines, Site, StandIns};
 
 /// The queue discipline of a sending port: exactly one of these.
 pub type QueueSpec = config::QueueSpec<PythonQueue>;
@@ -25,12 +25,12 @@ pub(crate) fn disciplines() -> impl Iterator<Item = (Algorithm, &'static str)> {
 }
 
 /// The shared parts of the queues of one switch: the flow tables of those that ask for a shared one, and the maker of
-/// guests.
+/// custom disciplines.
 #[derive(Clone, Default)]
 pub struct Switch<'g> {
     /// Tables by their number of entries: queues that want the same number share one.
     tables: Vec<(u32, SharedFlowTable)>,
-    guests: Option<&'g dyn Guests>,
+    custom: Option<&'g dyn CustomDisciplines>,
     seed: u64,
     /// The path of the queue that is built next.
     path: String,
@@ -46,10 +46,10 @@ impl LendTable for Locked {
 }
 
 impl<'g> Switch<'g> {
-    /// A switch in a run under `seed` whose guests are made by `guests`.
+    /// A switch in a run under `seed` whose custom disciplines are made by `custom`.
     #[must_use]
-    pub fn new(seed: u64, guests: Option<&'g dyn Guests>) -> Self {
-        Self { guests, seed, ..Self::default() }
+    pub fn new(seed: u64, custom: Option<&'g dyn CustomDisciplines>) -> Self {
+        Self { custom, seed, ..Self::default() }
     }
 
     /// The queue that is built next is that of this link.
@@ -57,8 +57,8 @@ impl<'g> Switch<'g> {
         self.path = format!("link/{link}");
     }
 
-    /// A switch with drop-tail in the place of each guest: for what can be said of a queue without those who make its
-    /// guests.
+    /// A switch with drop-tail in the place of each custom discipline: for what can be said of a queue without those who make its
+    /// custom disciplines.
     pub(crate) fn of_stand_ins() -> Self {
         Self::new(0, Some(&StandIns))
     }
@@ -74,20 +74,20 @@ impl BuildContext<PythonQueue> for Switch<'_> {
         }))
     }
 
-    fn guest(
+    fn custom_discipline(
         &mut self,
         queue: &PythonQueue,
         classes: &[usize],
         link_rate: Rate,
         salt: u64,
-    ) -> Result<Guest, ParameterError> {
+    ) -> Result<CustomDiscipline, ParameterError> {
         let error = |bound| ParameterError { field: "class", bound };
-        let guests = self.guests.ok_or(error("be run by `forebay run`, `forebay.run` or a command that uses them"))?;
+        let custom = self.custom.ok_or(error("be run by `forebay run`, `forebay.run` or a command that uses them"))?;
         let mut path = self.path.clone();
         for class in classes {
             path += &format!("/class/{class}");
         }
         let site = Site { seed: self.seed, path: &path, link_rate, salt };
-        guests.build(queue, site).ok_or(error("be a class that accepts these parameters"))
+        custom.build(queue, site).ok_or(error("be a class that accepts these parameters"))
     }
 }

@@ -277,8 +277,8 @@ mod tests {
     #[test]
     fn the_probability_of_a_mark_grows_between_the_thresholds() {
         let mut point = DcqcnConfig::default().congestion_point(CongestionPointId(0), LINE);
-        let mut dice = rng(2);
-        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
+        let mut rng = rng(2);
+        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut rng };
         let mut marks = |queue_bytes| {
             let frame = Arrival { len_bytes: 1500, queue_bytes, limited_by: None };
             (0..100_000).filter(|_| point.arrived(frame, &mut context) == Verdict::Mark).count()
@@ -298,8 +298,8 @@ mod tests {
             ..Default::default()
         };
         let mut point = config.congestion_point(CongestionPointId(0), LINE);
-        let mut dice = rng(2);
-        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
+        let mut rng = rng(2);
+        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut rng };
         let frame = Arrival { len_bytes: 1500, queue_bytes: 150_000, limited_by: None };
         let marks = (0..10_000).filter(|_| point.arrived(frame, &mut context) == Verdict::Mark).count();
         // A quarter: one standard deviation is 43.
@@ -310,8 +310,8 @@ mod tests {
     fn equal_thresholds_make_a_step() {
         let config = DcqcnConfig { min_threshold: Bytes(40_000), max_threshold: Bytes(40_000), ..Default::default() };
         let mut point = config.congestion_point(CongestionPointId(0), LINE);
-        let mut dice = rng(2);
-        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
+        let mut rng = rng(2);
+        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut rng };
         for (queue_bytes, verdict) in [(40_000, Verdict::Pass), (40_001, Verdict::Mark)] {
             let frame = Arrival { len_bytes: 1500, queue_bytes, limited_by: None };
             assert_eq!(point.arrived(frame, &mut context), verdict);
@@ -321,9 +321,9 @@ mod tests {
     #[test]
     fn marks_within_an_interval_are_told_at_its_end() {
         let mut point = NotificationPoint::new(Span::from_microseconds(50));
-        let mut dice = rng(1);
+        let mut rng = rng(1);
         let mut deliver = |point: &mut NotificationPoint, microseconds, marked| {
-            let mut context = Context { now: at(microseconds), capacity: LINE, rng: &mut dice };
+            let mut context = Context { now: at(microseconds), capacity: LINE, rng: &mut rng };
             point.delivered(marked, &mut context)
         };
         assert_eq!(deliver(&mut point, 10, false), None);
@@ -341,9 +341,9 @@ mod tests {
     /// The rates after messages at these times, in microseconds; the timer is not called.
     fn rates(config: &DcqcnConfig, times: &[u64]) -> alloc::vec::Vec<f64> {
         let mut point = DcqcnReactionPoint::new(config, LINE);
-        let mut dice = rng(1);
+        let mut rng = rng(1);
         let mut rate_after = |&microseconds: &u64| {
-            point.receive(&Message::Cnp, &mut Context { now: at(microseconds), capacity: LINE, rng: &mut dice });
+            point.receive(&Message::Cnp, &mut Context { now: at(microseconds), capacity: LINE, rng: &mut rng });
             point.rate_bps().unwrap()
         };
         times.iter().map(&mut rate_after).collect()
@@ -363,13 +363,13 @@ mod tests {
     #[test]
     fn every_cut_sets_the_target() {
         let mut point = DcqcnReactionPoint::new(&DcqcnConfig::default(), LINE);
-        let mut dice = rng(1);
+        let mut rng = rng(1);
         for microseconds in [0, 50] {
-            point.receive(&Message::Cnp, &mut Context { now: at(microseconds), capacity: LINE, rng: &mut dice });
+            point.receive(&Message::Cnp, &mut Context { now: at(microseconds), capacity: LINE, rng: &mut rng });
         }
         assert_eq!((point.rate_bps(), point.poll_at()), (Some(2.5e9), at(105)));
         // Fast recovery: half the way to 5 Gb/s.
-        point.expire(&mut Context { now: at(105), capacity: LINE, rng: &mut dice });
+        point.expire(&mut Context { now: at(105), capacity: LINE, rng: &mut rng });
         assert_eq!((point.rate_bps(), point.poll_at()), (Some(3.75e9), at(160)));
     }
 
@@ -436,9 +436,9 @@ mod tests {
             steps in prop::collection::vec((0_u8..8, 0_u64..200, 64_u32..9000), 1..400),
         ) {
             let mut point = DcqcnReactionPoint::new(&DcqcnConfig { gain, ..DcqcnConfig::default() }, LINE);
-            let (mut now, mut dice) = (Time::ZERO, rng(7));
+            let (mut now, mut rng) = (Time::ZERO, rng(7));
             for (what, microseconds, len_bytes) in steps {
-                let mut context = Context { now, capacity: LINE, rng: &mut dice };
+                let mut context = Context { now, capacity: LINE, rng: &mut rng };
                 match what {
                     0 => {
                         now = (now + Span::from_microseconds(microseconds)).min(point.poll_at());
@@ -468,7 +468,7 @@ mod tests {
             let interval = Span::from_microseconds(50);
             let mut point = NotificationPoint::new(interval);
             let (mut now, mut last, mut waiting) = (Time::ZERO, None::<Time>, None::<Time>);
-            let mut dice = rng(1);
+            let mut rng = rng(1);
             for (microseconds, marked) in frames {
                 let next = now + Span::from_microseconds(microseconds);
                 for (time, marked) in [(point.poll_at(), None), (next, Some(marked))] {
@@ -476,7 +476,7 @@ mod tests {
                         continue;
                     }
                     now = time;
-                    let mut context = Context { now, capacity: LINE, rng: &mut dice };
+                    let mut context = Context { now, capacity: LINE, rng: &mut rng };
                     let told = match marked {
                         None => point.expire(&mut context),
                         Some(marked) => {

@@ -29,7 +29,7 @@ pub(crate) struct Outcome {
 /// reach the queue at once, and messages take 3 us. A probe is no frame of its own: it goes with the one before it.
 pub(crate) fn run(scheme: &CongestionManagement, line: Rate, sources: usize, duration: Span) -> Outcome {
     let frame_time = line.transmission_time(u64::from(FRAME_BYTES));
-    let mut dice = rng(11);
+    let mut rng = rng(11);
     let (mut point, mut sampler) = (scheme.congestion_point(CongestionPointId(0), line), scheme.sampler());
     let mut flows: Vec<(Box<dyn ReactionPoint>, RateLimiter, Time)> =
         (0..sources).map(|_| (scheme.reaction_point(line, Time::ZERO), RateLimiter::default(), Time::ZERO)).collect();
@@ -45,7 +45,7 @@ pub(crate) fn run(scheme: &CongestionManagement, line: Rate, sources: usize, dur
         let now = Time::ZERO + frame_time * tick;
         let last_tick = Time::ZERO + frame_time * tick.saturating_sub(1);
         let counts = tick >= frames / 2;
-        let mut context = Context { now, capacity: line, rng: &mut dice };
+        let mut context = Context { now, capacity: line, rng: &mut rng };
         if let Some((flow, marked, probe)) = queue.pop_front() {
             delivered += u64::from(counts);
             delivered_bytes[flow] += u64::from(FRAME_BYTES);

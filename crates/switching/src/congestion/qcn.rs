@@ -326,8 +326,8 @@ mod tests {
     /// The samples of frames that meet these queues, each sampled by its bytes.
     fn samples(config: &QcnConfig, queues: &[u64]) -> Vec<(Verdict, u64)> {
         let mut point = QcnCongestionPoint::new(config, ID);
-        let mut dice = rng(1);
-        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
+        let mut rng = rng(1);
+        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut rng };
         let sample = |&queue_bytes| {
             point.bytes_left = 0;
             let verdict = point.arrived(Arrival { len_bytes: 1500, queue_bytes, limited_by: None }, &mut context);
@@ -343,8 +343,8 @@ mod tests {
     /// The rate after these messages, all at the start.
     fn rate_after(config: &QcnConfig, messages: &[Message]) -> Option<f64> {
         let mut point = QcnReactionPoint::new(config, LINE);
-        let mut dice = rng(1);
-        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
+        let mut rng = rng(1);
+        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut rng };
         messages.iter().for_each(|message| point.receive(message, &mut context));
         point.rate_bps()
     }
@@ -398,8 +398,8 @@ mod tests {
     #[test]
     fn samples_come_by_bytes_with_jitter() {
         let mut point = QcnCongestionPoint::new(&QcnConfig::default(), ID);
-        let mut dice = rng(1);
-        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
+        let mut rng = rng(1);
+        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut rng };
         let mut gaps = Vec::new();
         let mut gap_bytes = 0_u32;
         // Frames of one byte: the interval to the byte. The queue stays at its set-point: no feedback but the first.
@@ -425,8 +425,8 @@ mod tests {
     fn early_sampling_grows_with_the_feedback() {
         let config =
             QcnConfig { probabilistic_sampling: Some(QcnProbabilisticSampling::default()), ..Default::default() };
-        let mut dice = rng(5);
-        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
+        let mut rng = rng(5);
+        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut rng };
         // Queues so long that the growth since the last sample does not count: the feedback is 0, then 63.
         for (queue_bytes, probability) in [(0, 0.01), (1_000_000, 0.1)] {
             let mut point = QcnCongestionPoint::new(&config, ID);
@@ -504,9 +504,9 @@ mod tests {
         ) {
             let variant = if pseudo_code { QcnVariant::PseudoCode } else { QcnVariant::Standard };
             let mut point = QcnReactionPoint::new(&QcnConfig { variant, ..QcnConfig::default() }, LINE);
-            let (mut now, mut dice) = (Time::ZERO, rng(7));
+            let (mut now, mut rng) = (Time::ZERO, rng(7));
             for (what, feedback, offset_bytes, len_bytes) in steps {
-                let mut context = Context { now, capacity: LINE, rng: &mut dice };
+                let mut context = Context { now, capacity: LINE, rng: &mut rng };
                 match what {
                     0 => point.receive(&cnm(feedback, offset_bytes), &mut context),
                     1..=5 => prop_assert_eq!(point.sent(u64::from(len_bytes), &mut context), None),

@@ -62,9 +62,9 @@ impl Default for SamplingInterval {
 /// The most frames whose random numbers are drawn ahead.
 const MOST_UNSAMPLED: u64 = 1024;
 
-/// Dice that say yes with a fixed probability: as `uniform(rng) < probability`, but for what is drawn in advance.
+/// Draws that succeed with a fixed probability: as `uniform(rng) < probability`, but for what is drawn in advance.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Dice {
+pub(super) struct Trials {
     /// The probability in units of 2^-53, rounded up: a draw of 53 bits is less than that or than the probability
     /// itself in the same cases.
     threshold: u64,
@@ -74,7 +74,7 @@ pub(super) struct Dice {
     left: u32,
 }
 
-impl Dice {
+impl Trials {
     const TOGETHER: usize = u32::BITS as usize;
 
     fn new(probability: f64) -> Self {
@@ -84,18 +84,18 @@ impl Dice {
 
     /// Draws until the answer is yes, but at most `most` times: returns how often it was no, and whether it was yes
     /// then.
-    fn throw(&mut self, most: u64, rng: &mut dyn Rng) -> (u64, bool) {
+    fn draw(&mut self, most: u64, rng: &mut dyn Rng) -> (u64, bool) {
         let mut no = 0;
         while no < most {
             if self.left == 0 {
-                self.draw(rng);
+                self.refill(rng);
             }
             let next = u64::from(self.says_yes.trailing_zeros().min(self.left)).min(most - no) as u32;
             no += u64::from(next);
             let says_yes = next < self.left && no < most;
-            let thrown = next + u32::from(says_yes);
-            self.says_yes = self.says_yes.checked_shr(thrown).unwrap_or(0);
-            self.left -= thrown;
+            let drawn = next + u32::from(says_yes);
+            self.says_yes = self.says_yes.checked_shr(drawn).unwrap_or(0);
+            self.left -= drawn;
             if says_yes {
                 return (no, true);
             }
@@ -103,7 +103,7 @@ impl Dice {
         (no, false)
     }
 
-    fn draw(&mut self, rng: &mut dyn Rng) {
+    fn refill(&mut self, rng: &mut dyn Rng) {
         let mut bytes = [[0; 8]; Self::TOGETHER];
         rng.fill_bytes(bytes.as_flattened_mut());
         let says_yes = bytes.map(|draw| u32::from(u64::from_le_bytes(draw) >> 11 < self.threshold));
@@ -126,7 +126,7 @@ enum Rule {
     None,
     Every,
     Probability {
-        dice: Dice,
+        trials: Trials,
         /// The draws so far: the unsampled frames are followed by a sample.
         then_one_is: bool,
     },
@@ -156,9 +156,9 @@ impl Sampler {
     pub fn new(sampling: Sampling) -> Self {
         let rule = match sampling {
             Sampling::Probability(probability) => {
-                Rule::Probability { dice: Dice::new(probability), then_one_is: false }
+                Rule::Probability { trials: Trials::new(probability), then_one_is: false }
             }
-            // The first interval is the mean: there are no dice yet.
+            // The first interval is the mean: no random number is there yet.
             Sampling::Interval(SamplingInterval { bytes, jitter }) => {
                 Rule::Interval { mean_bytes: bytes.0 as f64, jitter, left_bytes: bytes.0 as f64 }
             }
@@ -188,9 +188,9 @@ impl Sampler {
         match &mut self.rule {
             Rule::None => false,
             Rule::Every => true,
-            Rule::Probability { dice, then_one_is } => {
-                let sampled = core::mem::take(then_one_is) || dice.throw(1, rng).1;
-                (self.unsampled, *then_one_is) = dice.throw(MOST_UNSAMPLED, rng);
+            Rule::Probability { trials, then_one_is } => {
+                let sampled = core::mem::take(then_one_is) || trials.draw(1, rng).1;
+                (self.unsampled, *then_one_is) = trials.draw(MOST_UNSAMPLED, rng);
                 sampled
             }
             Rule::Interval { mean_bytes, jitter, left_bytes } => {
@@ -223,12 +223,12 @@ mod tests {
     }
 
     #[test]
-    fn dice_thrown_ahead_say_the_same_as_one_throw_for_each_frame() {
+    fn trials_drawn_ahead_are_those_of_one_draw_for_each_frame() {
         for probability in [0.5, 0.02, 0.000_2, 1.0] {
             let mut sampler = Sampler::new(Sampling::Probability(probability));
-            let (mut dice, mut ahead) = (rng(3), rng(3));
+            let (mut one_by_one, mut ahead) = (rng(3), rng(3));
             for frame in 0..20_000 {
-                let (skipped, sampled) = (sampler.skips_next(), uniform(&mut dice) < probability);
+                let (skipped, sampled) = (sampler.skips_next(), uniform(&mut one_by_one) < probability);
                 assert_eq!(sampler.sample(1500, &mut ahead), sampled, "{probability} {frame}");
                 assert!(!(skipped && sampled), "{probability} {frame}");
             }

@@ -40,9 +40,9 @@ fn find(name: &str) -> CongestionManagement {
 fn the_schemes_whose_switches_mark_frames_say_so() {
     for scheme in CongestionManagement::every() {
         let mut point = scheme.congestion_point(CongestionPointId(0), LINE);
-        let mut dice = rng(1);
+        let mut rng = rng(1);
         let marks = (1..=1000).any(|frame| {
-            let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
+            let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut rng };
             let arrival = Arrival { len_bytes: 1500, queue_bytes: 1500 * frame, limited_by: None };
             point.arrived(arrival, &mut context) == Verdict::Mark
         });
@@ -86,22 +86,22 @@ fn assert_timer_moves_on(what: &str, mut due: impl FnMut(Option<Time>) -> Time) 
 #[test]
 fn a_part_that_has_been_called_is_due_later_or_never() {
     for scheme in CongestionManagement::every() {
-        let mut dice = rng(1);
+        let mut rng = rng(1);
         let mut point = scheme.congestion_point(CongestionPointId(0), LINE);
         assert_timer_moves_on(&format!("port of {}", scheme.name()), |now| {
             if let Some(now) = now {
-                point.expire(0, &mut context(now, &mut dice));
+                point.expire(0, &mut context(now, &mut rng));
             }
             point.poll_at()
         });
         let mut source = scheme.reaction_point(LINE, Time::ZERO);
         assert_timer_moves_on(&format!("source of {}", scheme.name()), |now| {
-            now.and_then(|now| source.expire(&mut context(now, &mut dice)));
+            now.and_then(|now| source.expire(&mut context(now, &mut rng)));
             source.poll_at()
         });
         let Some(mut reflector) = scheme.reflector(LINE) else { continue };
         assert_timer_moves_on(&format!("destination of {}", scheme.name()), |now| {
-            now.and_then(|now| reflector.expire(&mut context(now, &mut dice)));
+            now.and_then(|now| reflector.expire(&mut context(now, &mut rng)));
             reflector.poll_at()
         });
     }
@@ -111,8 +111,8 @@ fn a_part_that_has_been_called_is_due_later_or_never() {
 fn the_schemes_whose_destinations_answer_data_say_so() {
     for scheme in CongestionManagement::every() {
         let answers = scheme.reflector(LINE).is_some_and(|mut reflector| {
-            let (polled_at, mut dice) = (reflector.poll_at(), rng(1));
-            let answer = reflector.delivered(true, &mut context(Time::ZERO, &mut dice));
+            let (polled_at, mut rng) = (reflector.poll_at(), rng(1));
+            let answer = reflector.delivered(true, &mut context(Time::ZERO, &mut rng));
             answer.is_some() || reflector.poll_at() != polled_at
         });
         assert_eq!(scheme.answers_data(), answers, "{scheme:?}");
@@ -122,8 +122,8 @@ fn the_schemes_whose_destinations_answer_data_say_so() {
 #[test]
 fn ecm_sees_what_its_sampling_takes_and_the_others_see_all() {
     for scheme in CongestionManagement::every() {
-        let (mut sampler, mut dice) = (scheme.sampler(), rng(1));
-        let seen = (0..1000).filter(|_| sampler.sample(1500, &mut dice)).count();
+        let (mut sampler, mut rng) = (scheme.sampler(), rng(1));
+        let seen = (0..1000).filter(|_| sampler.sample(1500, &mut rng)).count();
         // Binomial: 20 with a standard deviation of 4.4.
         let expected = if matches!(scheme.name(), "ecm" | "e2cm") { 3..=37 } else { 1000..=1000 };
         assert!(expected.contains(&seen), "{scheme:?}: {seen}");

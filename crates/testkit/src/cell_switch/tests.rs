@@ -22,7 +22,7 @@ fn islip(speedup: &str) -> CellFabric {
 fn run(config: &CellSwitchConfig, slots: u64) -> (CellSwitch, CellSwitchReport) {
     let mut switch = CellSwitch::new(config);
     let (mut arrivals, mut scheduler) = (rng(1), rng(2));
-    let report = switch.run(0, slots, &mut CellSwitchDice { arrivals: &mut arrivals, scheduler: &mut scheduler });
+    let report = switch.run(0, slots, &mut CellSwitchRngs { arrivals: &mut arrivals, scheduler: &mut scheduler });
     (switch, report)
 }
 

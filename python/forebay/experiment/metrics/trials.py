@@ -31,25 +31,25 @@ def share_of_trials(
         are UDP flows. `hit` takes the five-tuples of many trials and a salt for the hash, and says which trials are
         hits.
     """
-    dice = np.random.Generator(np.random.PCG64(seed))
-    salt = int(dice.integers(0, 2**63))
+    rng = np.random.Generator(np.random.PCG64(seed))
+    salt = int(rng.integers(0, 2**63))
     chunk = max(1, _HASHES_AT_A_TIME // ((others + 1) * hashes_a_flow))
     hits = 0
     for done in range(0, trials, chunk):
-        flows = _one_tcp_among_udp(min(chunk, trials - done), others, dice)
+        flows = _one_tcp_among_udp(min(chunk, trials - done), others, rng)
         hits += int(np.count_nonzero(hit(flows, salt)))
     return hits / trials
 
 
-def _one_tcp_among_udp(trials: int, others: int, dice: np.random.Generator) -> FiveTuples:
+def _one_tcp_among_udp(trials: int, others: int, rng: np.random.Generator) -> FiveTuples:
     """Random five-tuples, trial after trial: the first of each is of a TCP flow, the others are of UDP flows."""
     protocol = np.full((trials, others + 1), 17, dtype=np.uint8)
     protocol[:, 0] = 6
     return (
-        dice.integers(0, 2**32, protocol.size, dtype=np.uint32),
-        dice.integers(0, 2**32, protocol.size, dtype=np.uint32),
-        dice.integers(0, 2**16, protocol.size, dtype=np.uint16),
-        dice.integers(0, 2**16, protocol.size, dtype=np.uint16),
+        rng.integers(0, 2**32, protocol.size, dtype=np.uint32),
+        rng.integers(0, 2**32, protocol.size, dtype=np.uint32),
+        rng.integers(0, 2**16, protocol.size, dtype=np.uint16),
+        rng.integers(0, 2**16, protocol.size, dtype=np.uint16),
         protocol.ravel(),
     )
 

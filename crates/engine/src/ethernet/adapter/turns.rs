@@ -6,9 +6,9 @@ use forebay_switching::SharedMemory;
 use crate::driver::node::{Channels, Node, NodeId, just_before};
 use crate::ethernet::adapter::Adapter;
 use crate::ethernet::pause::EVERY_CLASS;
-use crate::observe::handed_in::AdapterReport;
 use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
+use crate::observe::reported::AdapterReport;
 
 impl Adapter {
     /// Sets the next event. Everything up to `now` must be done.
@@ -98,7 +98,7 @@ impl Adapter {
         self.plan_upkeep();
     }
 
-    /// Processes up to `now` what may be late and matters for the books.
+    /// Processes up to `now` what may be late and matters for the counters.
     fn look_back(&mut self, now: Time, channels: &mut Channels) {
         if self.checkpoints.next() <= now {
             self.check(now, channels);

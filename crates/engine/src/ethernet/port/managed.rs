@@ -14,15 +14,15 @@ impl SwitchPort {
     pub(super) fn next_managed(&mut self, now: Time, forwarding: &[ForwardingEntry]) -> Option<(Packet, Time)> {
         let start = self.next_start(now, false)?;
         let may = self.obeyed.free_classes(now);
-        let Self { managed, books, .. } = self;
-        let around = Lent { now, rng: &mut books.rng, book: &mut books.book, forwarding };
+        let Self { managed, record, .. } = self;
+        let around = Lent { now, rng: &mut record.rng, counters: &mut record.counters, forwarding };
         Some((managed.as_mut()?.dequeue(may, around)?, start))
     }
 
     pub fn enqueue(&mut self, packet: Packet, class: usize, now: Time, forwarding: &[ForwardingEntry]) {
-        let Self { managed, books, .. } = self;
+        let Self { managed, record, .. } = self;
         if let Some(managed) = managed {
-            let around = Lent { now, rng: &mut books.rng, book: &mut books.book, forwarding };
+            let around = Lent { now, rng: &mut record.rng, counters: &mut record.counters, forwarding };
             managed.enqueue(packet, class, around);
         }
     }
@@ -52,7 +52,7 @@ impl SwitchPort {
         self.obeyed.next_freedom(now).min(polled)
     }
 
-    /// Books the queue length after calls of the disciplines.
+    /// QueueRecord the queue length after calls of the disciplines.
     pub fn note_managed_length(&mut self, now: Time) {
         let waiting = self.waiting(now);
         if waiting > u64::from(self.longest) {

@@ -8,7 +8,7 @@ use crate::ethernet::class_turns::Classes;
 use crate::ethernet::port::SwitchPort;
 use crate::observe::deadlock::{PortWait, Stops};
 use crate::observe::digest::{MEMORY_BYTES, PAUSED_SHARE};
-use crate::observe::handed_in::PortReport;
+use crate::observe::reported::PortReport;
 
 impl SwitchPort {
     /// The queue held `bytes` until `now`.
@@ -24,7 +24,7 @@ impl SwitchPort {
         self.report.begin_measurement();
         // The state before the events at `now`.
         let waiting = self.waiting(Time::from_picoseconds(now.picoseconds() - 1));
-        self.books.book.begin_measurement(waiting);
+        self.record.counters.begin_measurement(waiting);
         self.longest = waiting as u32;
     }
 
@@ -44,18 +44,18 @@ impl SwitchPort {
         let stopped = self.obeyed.stopped(now);
         let stopped_before = std::mem::replace(&mut self.paused_at_sample, stopped);
         let paused_share = stopped.saturating_sub(stopped_before).seconds() / interval.seconds();
-        let Self { books, point, managed, .. } = self;
-        books.state_bytes = books.state_bytes.max(managed.as_ref().map_or(0, |managed| managed.state_bytes()));
+        let Self { record, point, managed, .. } = self;
+        record.state_bytes = record.state_bytes.max(managed.as_ref().map_or(0, |managed| managed.state_bytes()));
         let discipline = managed.as_ref().and_then(|managed| managed.only());
         if let Some(discipline) = discipline {
-            for watched in &mut books.watched {
+            for watched in &mut record.watched {
                 let key = watched.key();
                 watched.series.sample(&|visit| discipline.flow_gauges(key, visit));
             }
         }
-        let Some(series) = &mut books.series else { return };
+        let Some(series) = &mut record.series else { return };
         let backlog = Backlog { packets, bytes };
-        series.sample(backlog, books.book.dropped_total, &|visit| {
+        series.sample(backlog, record.counters.dropped_total, &|visit| {
             visit("length_mean_bytes", mean);
             visit(PAUSED_SHARE, paused_share);
             visit(MEMORY_BYTES, held_bytes as f64);

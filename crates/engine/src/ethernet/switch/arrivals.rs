@@ -73,7 +73,7 @@ impl EthernetSwitch {
         self.join(packet.at(now), (!is_probe).then_some(entry.row()), output, class, channels);
     }
 
-    /// A frame that has its memory joins the queue of its output at `packet.time`. Probes have no row in the book.
+    /// A frame that has its memory joins the queue of its output at `packet.time`. Probes have no row in the counters.
     /// Inlined to keep the packet in registers: in memory, it would be stored word by word and loaded as a whole, which
     /// defeats store forwarding.
     #[inline(always)]
@@ -99,7 +99,7 @@ impl EthernetSwitch {
         if is_probe {
             begin_probe(&packet.word_by_word(), port, memory.of_output(output), now, channels);
         }
-        if !port.commit(&packet, start, class, row.unwrap_or(Departure::NOT_BOOKED), now, channels) {
+        if !port.commit(&packet, start, class, row.unwrap_or(Departure::NOT_COUNTED), now, channels) {
             self.keep(output);
         }
         if self.has_stopped {
@@ -167,6 +167,6 @@ impl EthernetSwitch {
         }
         channels.release(&packet);
         let row = self.entry(&packet).row() as usize;
-        self.ports[output].books.book.refuse_at(row, packet.len_bytes(), reason, now);
+        self.ports[output].record.counters.refuse_at(row, packet.len_bytes(), reason, now);
     }
 }

@@ -6,12 +6,12 @@ use crate::ethernet::pause::{EVERY_CLASS, Stopped};
 use crate::ethernet::port::SwitchPort;
 use crate::ethernet::switch::EthernetSwitch;
 use crate::observe::deadlock::{PortWait, Stops};
-use crate::observe::handed_in::QueueReport;
 use crate::observe::report::Report;
+use crate::observe::reported::QueueReport;
 use crate::packet::Packet;
 
 impl EthernetSwitch {
-    /// Hands in the books. Committed frames that have not begun count as queued.
+    /// Reports the counters. Committed frames that have not begun count as queued.
     pub fn hand_in(&mut self, end: Time, report: &mut Report) {
         self.check(end);
         self.release_all(end);
@@ -21,31 +21,31 @@ impl EthernetSwitch {
             report.link(port.link.finish(&measured));
         }
         for port in &mut self.ports {
-            port.book_rest();
+            port.counters_rest();
         }
         let mut waits = self.port_waits(end);
         let mut backlogs = vec![Backlog::default(); self.ports.len()];
         while let Some(packet) = self.delayed.pop() {
             let output = self.entry(&packet).output();
-            self.book_waiting(&packet, output, end, &mut backlogs[output]);
+            self.counters_waiting(&packet, output, end, &mut backlogs[output]);
         }
         for (number, backlog) in backlogs.iter_mut().enumerate() {
             let port = &mut self.ports[number];
             self.control.held += port.messages.len() as u64;
             if let Some(managed) = &mut port.managed {
-                managed.integrate(&mut port.books.book, end);
+                managed.integrate(&mut port.record.counters, end);
                 for (wait, held) in waits.iter_mut().zip(managed.held_bytes()) {
                     wait.held.extend((0..).zip(held).map(|(class, &bytes)| ((port.out, class), bytes)));
                 }
                 let Backlog { packets, bytes } = managed.backlog();
                 (backlog.packets, backlog.bytes) = (backlog.packets + packets, backlog.bytes + bytes);
-                port.books.state_bytes = port.books.state_bytes.max(managed.state_bytes());
+                port.record.state_bytes = port.record.state_bytes.max(managed.state_bytes());
             }
             while let Some(packet) = self.ports[number].queues.pop(EVERY_CLASS) {
                 let way_out = (self.ports[number].out, self.class(&packet) as u8);
                 let held = waits[SwitchPort::input_of(&packet)].held.entry(way_out).or_default();
                 *held += u64::from(packet.len_bytes());
-                self.book_waiting(&packet, number, end, backlog);
+                self.counters_waiting(&packet, number, end, backlog);
             }
         }
         for ((number, port), backlog) in self.ports.iter_mut().enumerate().zip(backlogs) {
@@ -53,7 +53,7 @@ impl EthernetSwitch {
             let discipline = port.managed.as_ref().and_then(|managed| managed.only());
             report.queue(QueueReport {
                 name: &port.name,
-                books: &mut port.books,
+                record: &mut port.record,
                 backlog,
                 holds_packets: true,
                 flow_gauges: &|key, visit| {
@@ -68,19 +68,19 @@ impl EthernetSwitch {
         report.control(self.control);
     }
 
-    /// Books a frame that has not been sent by the end of the run.
-    fn book_waiting(&mut self, packet: &Packet, number: usize, end: Time, backlog: &mut Backlog) {
+    /// QueueRecord a frame that has not been sent by the end of the run.
+    fn counters_waiting(&mut self, packet: &Packet, number: usize, end: Time, backlog: &mut Backlog) {
         let len_bytes = u64::from(packet.len_bytes());
         let row = self.entry(packet).row() as usize;
-        let book = &mut self.ports[number].books.book;
-        book.waited(1, len_bytes, packet.time, end);
+        let counters = &mut self.ports[number].record.counters;
+        counters.waited(1, len_bytes, packet.time, end);
         if self.rows.is_control(packet.flow_id()) {
             self.control.held += 1;
             return;
         }
         backlog.packets += 1;
         backlog.bytes += len_bytes;
-        book.arrival_at(row, packet.time);
+        counters.arrival_at(row, packet.time);
     }
 
     /// For deadlock detection, but for what the buffers hold.

@@ -16,7 +16,7 @@ use crate::driver::ties::Salts;
 use crate::ethernet::attached::AttachedParts;
 use crate::ethernet::voq::{SourceFlow, Supply};
 use crate::link::Link;
-use crate::observe::flow_book::{ReceiveBook, SendBook};
+use crate::observe::flow_counters::{ReceiveCounters, SendCounters};
 use crate::observe::interval::MeasuredInterval;
 use crate::packet::side_tables::SideTables;
 use crate::packet::{PacketFields, departure_stamp};
@@ -149,7 +149,7 @@ impl Setup {
             supply: Supply::Generator { generator: flow as usize, share: 1.0, len_bytes: 1500, ecn: Ecn::NotCapable },
             reaction: Some(Box::new(self.reaction.clone())),
             rng: rng("reaction", flow),
-            book: SendBook::new(false),
+            counters: SendCounters::new(false),
         };
         let generator = |flow: FlowId| GeneratorParts {
             arrivals: self.arrivals,
@@ -164,7 +164,7 @@ impl Setup {
             reflector: self.reflects.then(|| Box::new(Mirror) as Box<dyn Reflector>),
             rng: rng("reflector", flow),
             has_endpoint: false,
-            book: ReceiveBook::new(false),
+            counters: ReceiveCounters::new(false),
         };
         let (out, incoming) = (Way::to(NEIGHBOUR), Way::to(NODE));
         let adapter = Adapter::new(AdapterParts {

@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_a_call_there_are_no_dice() {
+    fn outside_a_call_there_are_no_random_numbers() {
         assert!(draw().is_nan());
     }
 }

@@ -7,11 +7,11 @@ use crate::packet::Packet;
 
 /// By (flow, direction): since the start, and in the measured interval.
 #[derive(Default)]
-pub(crate) struct LossBook {
+pub(crate) struct LossCounters {
     pub directions: BTreeMap<usize, (u64, u64)>,
 }
 
-impl LossBook {
+impl LossCounters {
     pub fn add(&mut self, packet: &Packet, interval: &MeasuredInterval) {
         let (total, measured) = self.directions.entry(packet.direction_index()).or_default();
         *total += 1;

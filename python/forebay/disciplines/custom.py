@@ -38,7 +38,7 @@ class Plan:
     gauges: tuple[str, ...]
 
 
-class Guests(dict[str, Plan]):
+class CustomDisciplines(dict[str, Plan]):
     """Plans by the names that a scenario has for their classes. Another process looks them up again."""
 
     def __init__(self, plans: Mapping[str, Plan], given: Mapping[str, type], folders: frozenset[Path | None]) -> None:
@@ -47,7 +47,7 @@ class Guests(dict[str, Plan]):
         self._folders = folders
 
     @classmethod
-    def together(cls, parts: Iterable[Guests]) -> Guests:
+    def together(cls, parts: Iterable[CustomDisciplines]) -> CustomDisciplines:
         """Those of several scenarios."""
         found = cls({}, {}, frozenset())
         for part in parts:
@@ -80,32 +80,32 @@ _METHODS = {
 _NEEDED = {"admit", "enqueue", "dequeue"}
 
 
-def name_of(guest: type) -> str:
+def name_of(custom: type) -> str:
     """Return the name of a class in a scenario: `"module:Class"`."""
-    return f"{guest.__module__}:{guest.__qualname__}".replace("<locals>.", "")
+    return f"{custom.__module__}:{custom.__qualname__}".replace("<locals>.", "")
 
 
-def plans_of(names: Sequence[str], given: Mapping[str, type], folder: Path | None) -> Guests:
+def plans_of(names: Sequence[str], given: Mapping[str, type], folder: Path | None) -> CustomDisciplines:
     """Find the classes of these names, of which some are `given`; modules in `folder` come before others.
 
     Raises InputError for a class that is not there or is no discipline.
     """
     plans = {name: _plan(name, given[name] if name in given else _imported(name, folder)) for name in names}
-    return Guests(plans, given, frozenset({folder}) if plans else frozenset())
+    return CustomDisciplines(plans, given, frozenset({folder}) if plans else frozenset())
 
 
-def digest_of(guests: Mapping[str, Plan]) -> str:
+def digest_of(custom: Mapping[str, Plan]) -> str:
     """Return a digest of the code of these classes: of their methods and modules. Empty without any."""
     digest = hashlib.sha256()
-    for name in sorted(guests):
+    for name in sorted(custom):
         digest.update(name.encode())
-        for part in guests[name].discipline.__mro__:
+        for part in custom[name].discipline.__mro__:
             for function in filter(inspect.isfunction, vars(part).values()):
                 digest.update(marshal.dumps(function.__code__))
             # A class of a notebook is in no file.
             with suppress(OSError, TypeError, KeyError):
                 digest.update(inspect.getsource(sys.modules[part.__module__]).encode())
-    return digest.hexdigest() if guests else ""
+    return digest.hexdigest() if custom else ""
 
 
 def _imported(name: str, folder: Path | None) -> type:
@@ -140,32 +140,32 @@ def _first_on_the_path(folder: Path | None) -> Iterator[None]:
             sys.path.remove(entry)
 
 
-def _plan(name: str, guest: type) -> Plan:
-    if not issubclass(guest, AdmissionLaw | QueueDiscipline):
+def _plan(name: str, custom: type) -> Plan:
+    if not issubclass(custom, AdmissionLaw | QueueDiscipline):
         message = f"{name} is not a discipline\nhint: derive it from forebay.AdmissionLaw or forebay.QueueDiscipline"
         raise InputError(message)
-    methods = methods_of(guest, name)
+    methods = methods_of(custom, name)
     compiled = None
-    if issubclass(guest, CompiledLaw) and guest.compiled:
+    if issubclass(custom, CompiledLaw) and custom.compiled:
         try:
-            compiled = disciplines.compiling.compiled_form(guest, name, methods)
+            compiled = disciplines.compiling.compiled_form(custom, name, methods)
         except ImportError:
             message = f"{name} is a compiled law, and Numba is not installed\nhint: pip install 'forebay[numba]'"
             raise InputError(message) from None
     return Plan(
-        guest, issubclass(guest, AdmissionLaw), methods, guest.name or guest.__name__, compiled, tuple(guest.gauges)
+        custom, issubclass(custom, AdmissionLaw), methods, custom.name or custom.__name__, compiled, tuple(custom.gauges)
     )
 
 
-def methods_of(guest: type[AdmissionLaw | QueueDiscipline], name: str) -> dict[str, tuple[str, ...]]:
+def methods_of(custom: type[AdmissionLaw | QueueDiscipline], name: str) -> dict[str, tuple[str, ...]]:
     """Return the methods that a class has of those that the core calls, each with the arguments that it asks for.
 
     Raises InputError for an argument that there is not, and if the class lacks a method that it needs.
     """
-    base = AdmissionLaw if issubclass(guest, AdmissionLaw) else QueueDiscipline
+    base = AdmissionLaw if issubclass(custom, AdmissionLaw) else QueueDiscipline
     methods = {}
     for method, known in _METHODS[base].items():
-        defined = getattr(guest, method)
+        defined = getattr(custom, method)
         if defined is not getattr(base, method):
             methods[method] = _arguments(f"{name}.{method}", defined, known)
         elif method in _NEEDED:

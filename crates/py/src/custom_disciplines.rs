@@ -1,6 +1,6 @@
-//! Disciplines written in Python: the guests of a run.
+//! Disciplines written in Python: the custom disciplines of a run.
 //!
-//! A thread that runs a scenario with guests stays attached to the interpreter, since to attach for each decision would
+//! A thread that runs a scenario with custom disciplines stays attached to the interpreter, since to attach for each decision would
 //! cost more than most decisions. It lets other threads in whenever Python code runs, and between the parts of a run.
 
 mod call;
@@ -14,9 +14,9 @@ mod verdict;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use forebay_qdisc::{Guest, Time};
+use forebay_qdisc::{CustomDiscipline, Time};
 use forebay_scenario::schema::{PythonQueue, ScenarioSpec};
-use forebay_scenario::{Guests, Site};
+use forebay_scenario::{CustomDisciplines, Site};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use serde_json::Value;
@@ -49,15 +49,15 @@ pub(crate) struct Plan {
 /// The classes that a run may use, by the name that the scenario has for them.
 pub(crate) type Plans = BTreeMap<String, Plan>;
 
-/// Makes the guests of one run, and keeps what the first that fails says.
-pub(crate) struct PythonGuests<'a> {
+/// Makes the custom disciplines of one run, and keeps what the first that fails says.
+pub(crate) struct PythonDisciplines<'a> {
     plans: &'a Plans,
     faults: Arc<Faults>,
 }
 
-/// Runs `work` for a run with such guests: attached to the interpreter, unless all are compiled and do without it.
+/// Runs `work` for a run with such custom disciplines: attached to the interpreter, unless all are compiled and do without it.
 pub(crate) fn attached_for<T>(plans: &Plans, reins: &Reins, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    reins.note_guests();
+    reins.note_custom();
     if plans.values().all(|plan| plan.compiled.is_some()) {
         return work();
     }
@@ -71,7 +71,7 @@ pub(crate) fn yield_interpreter(plans: &Plans) {
     }
 }
 
-impl<'a> PythonGuests<'a> {
+impl<'a> PythonDisciplines<'a> {
     pub fn new(plans: &'a Plans) -> Self {
         Self { plans, faults: Arc::default() }
     }
@@ -86,18 +86,18 @@ impl<'a> PythonGuests<'a> {
         self.faults.take().map(|fault| Python::attach(|py| fault.into_error(py, scenario)))
     }
 
-    fn make(&self, py: Python<'_>, plan: &Plan, queue: &PythonQueue, site: Site<'_>) -> PyResult<Guest> {
+    fn make(&self, py: Python<'_>, plan: &Plan, queue: &PythonQueue, site: Site<'_>) -> PyResult<CustomDiscipline> {
         let class = plan.discipline.bind(py);
         // Before its constructor runs, which may draw already.
-        let guest = class.call_method1("__new__", (class,))?;
-        let component: PyRef<'_, Component> = guest.extract()?;
+        let custom = class.call_method1("__new__", (class,))?;
+        let component: PyRef<'_, Component> = custom.extract()?;
         component.settle(site);
         drop(component);
-        class.call_method("__init__", (&guest,), Some(&keywords(py, queue)?))?;
+        class.call_method("__init__", (&custom,), Some(&keywords(py, queue)?))?;
         let method = |name: &str| -> PyResult<Option<Method>> {
             let Some(arguments) = plan.methods.get(name) else { return Ok(None) };
             let arguments = arguments.iter().map(|it| Argument::of(it)).collect::<PyResult<_>>()?;
-            Ok(Some(Method::new(guest.getattr(name)?, arguments)))
+            Ok(Some(Method::new(custom.getattr(name)?, arguments)))
         };
         let place = Place {
             faults: Arc::clone(&self.faults),
@@ -106,22 +106,22 @@ impl<'a> PythonGuests<'a> {
             gauges: plan.gauges.iter().map(|name| call::interned(name)).collect(),
         };
         if let Some(compiled) = &plan.compiled {
-            return Ok(Guest::Law(Box::new(CompiledLaw::new(place, &guest, compiled, site.stream())?)));
+            return Ok(CustomDiscipline::Law(Box::new(CompiledLaw::new(place, &custom, compiled, site.stream())?)));
         }
         Ok(if plan.is_law {
-            Guest::Law(Box::new(PythonLaw::new(place, guest.clone().unbind(), &method)?))
+            CustomDiscipline::Law(Box::new(PythonLaw::new(place, custom.clone().unbind(), &method)?))
         } else {
-            Guest::Discipline(Box::new(PythonDiscipline::new(place, guest.clone().unbind(), &method)?))
+            CustomDiscipline::Discipline(Box::new(PythonDiscipline::new(place, custom.clone().unbind(), &method)?))
         })
     }
 }
 
-impl Guests for PythonGuests<'_> {
-    fn build(&self, queue: &PythonQueue, site: Site<'_>) -> Option<Guest> {
+impl CustomDisciplines for PythonDisciplines<'_> {
+    fn build(&self, queue: &PythonQueue, site: Site<'_>) -> Option<CustomDiscipline> {
         // The caller that runs a scenario has checked that every class exists.
         let plan = self.plans.get(&queue.class)?;
         Python::attach(|py| match self.make(py, plan, queue, site) {
-            Ok(guest) => Some(guest),
+            Ok(custom) => Some(custom),
             Err(error) => {
                 self.faults.note(fault::Fault {
                     method: queue.class.clone(),

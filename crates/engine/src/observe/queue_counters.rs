@@ -81,7 +81,7 @@ pub(crate) enum Dropped {
     AfterEnqueue,
 }
 
-/// Packets whose arrival and departure were booked at once. Four rows share a cache line.
+/// Packets whose arrival and departure were counted at once. Four rows share a cache line.
 #[derive(Clone, Copy, Debug, Default)]
 struct LetIn {
     packets: u64,
@@ -91,7 +91,7 @@ struct LetIn {
 /// Counts of the measured interval, and totals since the start for the check of conservation. Fields that every packet
 /// touches come first.
 #[repr(C)]
-pub(crate) struct QueueBook {
+pub(crate) struct QueueCounters {
     measured: MeasuredInterval,
     let_in: Vec<LetIn>,
     let_in_total: u64,
@@ -117,7 +117,7 @@ pub(crate) struct QueueBook {
     directions: Option<Box<[u32]>>,
 }
 
-impl QueueBook {
+impl QueueCounters {
     /// Has rows from the least (flow, direction) that comes to the greatest.
     pub fn new(measured: MeasuredInterval) -> Self {
         Self {
@@ -141,11 +141,11 @@ impl QueueBook {
     }
 
     pub fn with_rows(measured: MeasuredInterval, directions: Vec<u32>) -> Self {
-        let mut book = Self::new(measured);
-        book.let_in = vec![LetIn::default(); directions.len()];
-        book.flows = vec![FlowAtQueue::default(); directions.len()];
-        book.directions = Some(directions.into_boxed_slice());
-        book
+        let mut counters = Self::new(measured);
+        counters.let_in = vec![LetIn::default(); directions.len()];
+        counters.flows = vec![FlowAtQueue::default(); directions.len()];
+        counters.directions = Some(directions.into_boxed_slice());
+        counters
     }
 
     /// Beyond the last row if there is none.
@@ -155,7 +155,7 @@ impl QueueBook {
         direction.wrapping_sub(self.first).rotate_right(self.shift)
     }
 
-    /// Adds a row that [`QueueBook::row_of`] did not find.
+    /// Adds a row that [`QueueCounters::row_of`] did not find.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, row: usize) -> usize {
@@ -201,7 +201,7 @@ impl QueueBook {
         }
     }
 
-    /// Counts a packet as received and enqueued; returns its row. If it is dropped on arrival, [`QueueBook::drop_at`]
+    /// Counts a packet as received and enqueued; returns its row. If it is dropped on arrival, [`QueueCounters::drop_at`]
     /// corrects the count.
     #[inline]
     pub fn arrival(&mut self, packet: &Packet) -> usize {
@@ -219,7 +219,7 @@ impl QueueBook {
         row
     }
 
-    /// Books arrival, wait and departure of a packet that a FIFO admits and begins to send at `start`, perhaps after
+    /// QueueRecord arrival, wait and departure of a packet that a FIFO admits and begins to send at `start`, perhaps after
     /// the end of the run.
     #[inline]
     pub fn let_in(&mut self, packet: &Packet, start: Time) {
@@ -397,8 +397,8 @@ fn spread<T: Copy + Default>(rows: &[T], is_odd: bool) -> Vec<T> {
 }
 
 #[repr(C)]
-pub(crate) struct Books {
-    pub book: QueueBook,
+pub(crate) struct QueueRecord {
+    pub counters: QueueCounters,
     pub discipline: String,
     pub series: Option<QueueSeries>,
     pub watched: Vec<WatchedFlow>,
@@ -407,33 +407,33 @@ pub(crate) struct Books {
     pub state_bytes: u64,
 }
 
-impl Books {
-    pub fn new(discipline: String, book: QueueBook, rng: Pcg64Mcg) -> Self {
-        Self { book, discipline, series: None, watched: Vec::new(), rng, state_bytes: 0 }
+impl QueueRecord {
+    pub fn new(discipline: String, counters: QueueCounters, rng: Pcg64Mcg) -> Self {
+        Self { counters, discipline, series: None, watched: Vec::new(), rng, state_bytes: 0 }
     }
 }
 
-/// Books drops and marks, and frees the SACK blocks of dropped ACKs.
-pub(crate) struct BookSink<'a> {
-    pub book: &'a mut QueueBook,
+/// QueueRecord drops and marks, and frees the SACK blocks of dropped ACKs.
+pub(crate) struct CountingSink<'a> {
+    pub counters: &'a mut QueueCounters,
     pub tables: &'a mut SideTables,
     pub now: Time,
     /// The row of the packet that arrives.
     pub arriving: Option<usize>,
 }
 
-impl Sink<Packet> for BookSink<'_> {
+impl Sink<Packet> for CountingSink<'_> {
     fn dropped(&mut self, packet: Packet, reason: DropReason, queued: bool) {
         let dropped = if queued { Dropped::AfterEnqueue } else { Dropped::OnArrival(self.arriving.take()) };
-        self.book.drop(&packet, reason, self.now, dropped);
+        self.counters.drop(&packet, reason, self.now, dropped);
         self.tables.release(&packet);
     }
 
     fn marked(&mut self, packet: &Packet, _reason: MarkReason) {
-        self.book.mark(packet, self.now);
+        self.counters.mark(packet, self.now);
     }
 }
 
 #[cfg(test)]
-#[path = "queue_book_tests.rs"]
+#[path = "queue_counters_tests.rs"]
 mod tests;

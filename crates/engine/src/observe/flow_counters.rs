@@ -1,4 +1,4 @@
-//! The books of the ends of a flow.
+//! The counters of the ends of a flow.
 //!
 //! Counters run from the start; results subtract their values at the end of the warm-up.
 
@@ -10,7 +10,7 @@ use crate::observe::jitter::Jitter;
 use crate::packet::{FlowId, Packet};
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SendBook {
+pub(crate) struct SendCounters {
     pub count: SendCount,
     pub record: Box<SendRecord>,
 }
@@ -60,7 +60,7 @@ impl SendRecord {
     }
 }
 
-impl SendBook {
+impl SendCounters {
     pub fn new(sampled: bool) -> Self {
         let record = SendRecord { series: sampled.then(Box::default), ..SendRecord::default() };
         Self { count: SendCount::default(), record: Box::new(record) }
@@ -79,7 +79,7 @@ impl SendBook {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ReceiveBook {
+pub(crate) struct ReceiveCounters {
     pub count: ReceiveCount,
     /// Delays in the measured interval.
     pub delay: DelayHistogram,
@@ -135,7 +135,7 @@ impl ReceiveRecord {
     }
 }
 
-impl ReceiveBook {
+impl ReceiveCounters {
     pub fn new(sampled: bool) -> Self {
         Self { record: Box::new(ReceiveRecord::new(sampled)), ..Self::default() }
     }

@@ -1,12 +1,12 @@
 //! Disciplines that a scenario names and Forebay does not have: the caller that runs the scenario creates them.
 
-use forebay_qdisc::{DropTail, DropTailConfig, Guest, Rate};
+use forebay_qdisc::{CustomDiscipline, DropTail, DropTailConfig, Rate};
 use forebay_records::random::stream;
 use rand_pcg::Pcg64Mcg;
 
 use crate::schema::PythonQueue;
 
-/// Where a guest decides.
+/// Where a custom discipline decides.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
     /// The seed of the run.
@@ -34,22 +34,22 @@ impl Site<'_> {
     }
 }
 
-/// Makes guests.
-pub trait Guests {
-    /// The guest for that place; `None` if it cannot be made, for a reason that the maker keeps.
-    fn build(&self, queue: &PythonQueue, site: Site<'_>) -> Option<Guest>;
+/// Makes custom disciplines.
+pub trait CustomDisciplines {
+    /// The custom discipline for that place; `None` if it cannot be made, for a reason that the maker keeps.
+    fn build(&self, queue: &PythonQueue, site: Site<'_>) -> Option<CustomDiscipline>;
 
     /// The discipline's name in results.
     fn name(&self, queue: &PythonQueue) -> String;
 }
 
-/// Puts drop-tail in the place of each guest, to see whether all else in a scenario can be built.
+/// Puts drop-tail in the place of each custom discipline, to see whether all else in a scenario can be built.
 pub(crate) struct StandIns;
 
-impl Guests for StandIns {
-    fn build(&self, _: &PythonQueue, site: Site<'_>) -> Option<Guest> {
+impl CustomDisciplines for StandIns {
+    fn build(&self, _: &PythonQueue, site: Site<'_>) -> Option<CustomDiscipline> {
         let law = DropTail::new(&DropTailConfig::default(), site.link_rate, site.salt).ok()?;
-        Some(Guest::Law(Box::new(law)))
+        Some(CustomDiscipline::Law(Box::new(law)))
     }
 
     fn name(&self, queue: &PythonQueue) -> String {

@@ -1,4 +1,4 @@
-//! Calls of a guest's methods, with the arguments that each asks for.
+//! Calls of a custom discipline's methods, with the arguments that each asks for.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

@@ -6,16 +6,16 @@ use forebay_records::{Column, DelayHistogram, StringColumn, Table};
 use crate::arrivals::CapturedPacket;
 use crate::dissect::FlowIdentity;
 use crate::frames::Outputs;
-use crate::series::SeriesBook;
+use crate::series::SeriesRecord;
 
 const REASONS: usize = DropReason::ALL.len();
 
 /// The gauge that DBL keeps for a flow: when it was first classified belligerent, in seconds; NaN if it was not.
 const CLASSIFIED_AT: &str = "classified_at_s";
 
-/// The books of one flow.
+/// The counters of one flow.
 #[derive(Default)]
-struct FlowBook {
+struct FlowCounters {
     key: FlowKey,
     packets: u64,
     bytes: u64,
@@ -31,15 +31,15 @@ struct FlowBook {
     classified_at_s: Option<f64>,
 }
 
-/// All books of one queue.
-pub struct Books<'a> {
+/// All counters of one queue.
+pub struct QueueCounters<'a> {
     /// The time of what happens now.
     pub now: Time,
     /// Captures of what was let through and what was dropped, if they are written.
     pub outputs: Option<Outputs<'a>>,
     /// The queue over time.
-    pub series: SeriesBook,
-    flows: Vec<FlowBook>,
+    pub series: SeriesRecord,
+    flows: Vec<FlowCounters>,
     /// The flow and the key of the packet that arrives.
     arriving: (usize, FlowKey),
     delay: DelayHistogram,
@@ -49,9 +49,9 @@ pub struct Books<'a> {
     length_max_bytes: u64,
 }
 
-impl<'a> Books<'a> {
-    /// Empty books.
-    pub fn new(series: SeriesBook, outputs: Option<Outputs<'a>>) -> Self {
+impl<'a> QueueCounters<'a> {
+    /// Empty counters.
+    pub fn new(series: SeriesRecord, outputs: Option<Outputs<'a>>) -> Self {
         Self {
             now: Time::ZERO,
             outputs,
@@ -69,11 +69,11 @@ impl<'a> Books<'a> {
     /// Checks that nothing was lost or made up, with `backlog` still queued.
     ///
     /// # Errors
-    /// The books that do not balance.
+    /// The counters that do not balance.
     pub fn check(&self, backlog: Backlog) -> Result<(), String> {
         let (arrived, delivered) = (self.packets(), self.sum(|flow| flow.packets_delivered));
         let dropped = self.dropped_on_arrival + self.dropped_queued;
-        let balanced = |flow: &FlowBook| flow.packets == flow.packets_delivered + flow.dropped.iter().sum::<u64>();
+        let balanced = |flow: &FlowCounters| flow.packets == flow.packets_delivered + flow.dropped.iter().sum::<u64>();
         if arrived != dropped + delivered || backlog != Backlog::default() || !self.flows.iter().all(balanced) {
             return Err(format!(
                 "{arrived} packets arrived, {dropped} dropped, {delivered} delivered, {} packets of {} bytes queued",
@@ -83,7 +83,7 @@ impl<'a> Books<'a> {
         Ok(())
     }
 
-    fn sum(&self, count: fn(&FlowBook) -> u64) -> u64 {
+    fn sum(&self, count: fn(&FlowCounters) -> u64) -> u64 {
         self.flows.iter().map(count).sum()
     }
 
@@ -117,7 +117,7 @@ impl<'a> Books<'a> {
     }
 
     fn push_counts(&self, table: &mut Table) {
-        let mut push = |name, count: &dyn Fn(&FlowBook) -> u64| {
+        let mut push = |name, count: &dyn Fn(&FlowCounters) -> u64| {
             table.push(name, Column::Count(self.flows.iter().map(count).collect()));
         };
         push("packets", &|flow| flow.packets);
@@ -133,11 +133,11 @@ impl<'a> Books<'a> {
     }
 
     fn push_floats(&self, table: &mut Table) {
-        let mut push = |name, value: &dyn Fn(&FlowBook) -> f64| {
+        let mut push = |name, value: &dyn Fn(&FlowCounters) -> f64| {
             table.push(name, Column::Float(self.flows.iter().map(value).collect()));
         };
         // Over the flow's own lifetime; a flow of one moment has no rate.
-        let rate = |flow: &FlowBook, bytes: u64| {
+        let rate = |flow: &FlowCounters, bytes: u64| {
             let lifetime_s = flow.last.since(flow.first).seconds();
             if lifetime_s > 0.0 { bytes as f64 * 8.0 / lifetime_s } else { f64::NAN }
         };
@@ -226,7 +226,7 @@ impl<'a> Books<'a> {
     }
 }
 
-impl Sink<CapturedPacket> for Books<'_> {
+impl Sink<CapturedPacket> for QueueCounters<'_> {
     fn dropped(&mut self, packet: CapturedPacket, reason: DropReason, queued: bool) {
         *(if queued { &mut self.dropped_queued } else { &mut self.dropped_on_arrival }) += 1;
         let flow = &mut self.flows[packet.flow as usize];
@@ -245,7 +245,7 @@ impl Sink<CapturedPacket> for Books<'_> {
     }
 }
 
-impl Watcher<CapturedPacket> for Books<'_> {
+impl Watcher<CapturedPacket> for QueueCounters<'_> {
     fn advance(&mut self, now: Time, queue: &dyn Discipline<CapturedPacket>) {
         self.now = now;
         self.series.advance(now, queue.backlog(), &|visit| queue.gauges(visit));
@@ -254,7 +254,7 @@ impl Watcher<CapturedPacket> for Books<'_> {
     fn arriving(&mut self, packet: &CapturedPacket) {
         let index = packet.flow as usize;
         if index >= self.flows.len() {
-            self.flows.resize_with(index + 1, FlowBook::default);
+            self.flows.resize_with(index + 1, FlowCounters::default);
             self.flows[index].first = self.now;
             self.flows[index].key = packet.key;
         }

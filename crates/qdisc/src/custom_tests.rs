@@ -1,4 +1,4 @@
-//! The actions of guests on a queue, scripted and at random.
+//! The actions of custom disciplines on a queue, scripted and at random.
 
 extern crate std;
 
@@ -13,11 +13,11 @@ use super::*;
 use crate::test_support::{Bench, Labelled, rng};
 use crate::{Ecn, Span};
 
-/// A call that a scripted guest received.
+/// A call that a scripted custom discipline received.
 #[derive(Default)]
 struct Notes {
     failed: AtomicBool,
-    refused: Mutex<Vec<(u64, Option<FlowKey>, GuestFault)>>,
+    refused: Mutex<Vec<(u64, Option<FlowKey>, CustomFault)>>,
     backlogs: Mutex<Vec<Backlog>>,
 }
 
@@ -28,7 +28,7 @@ struct Scripted<E, D> {
     dequeue: D,
 }
 
-impl<E, D> GuestDiscipline for Scripted<E, D>
+impl<E, D> NumberedDiscipline for Scripted<E, D>
 where
     E: FnMut(u64, &mut Vec<Order>) + Send,
     D: FnMut(&mut Vec<Order>) -> Option<u64> + Send,
@@ -45,7 +45,7 @@ where
         (self.dequeue)(orders).into()
     }
 
-    fn refused(&mut self, number: u64, flow: Option<FlowKey>, _now: Time, fault: GuestFault) {
+    fn refused(&mut self, number: u64, flow: Option<FlowKey>, _now: Time, fault: CustomFault) {
         self.notes.failed.store(true, Relaxed);
         self.notes.refused.lock().unwrap().push((number, flow, fault));
     }
@@ -62,10 +62,10 @@ where
 fn bench(
     enqueue: impl FnMut(u64, &mut Vec<Order>) + Send + 'static,
     dequeue: impl FnMut(&mut Vec<Order>) -> Option<u64> + Send + 'static,
-) -> (Bench<GuestQueue<Labelled>>, Arc<Notes>) {
+) -> (Bench<CustomQueue<Labelled>>, Arc<Notes>) {
     let notes = Arc::new(Notes::default());
-    let guest = Scripted { notes: Arc::clone(&notes), enqueue, dequeue };
-    (Bench::new(GuestQueue::new(Box::new(guest))), notes)
+    let custom = Scripted { notes: Arc::clone(&notes), enqueue, dequeue };
+    (Bench::new(CustomQueue::new(Box::new(custom))), notes)
 }
 
 fn packet(label: u32) -> Labelled {
@@ -73,7 +73,7 @@ fn packet(label: u32) -> Labelled {
 }
 
 #[test]
-fn the_guest_chooses_the_order_and_what_is_dropped() {
+fn the_discipline_chooses_the_order_and_what_is_dropped() {
     let mut left = alloc::vec![0, 2];
     let (mut bench, notes) = bench(
         |number, orders| match number {
@@ -101,7 +101,7 @@ fn a_number_that_is_not_queued_is_a_fault_and_the_queue_goes_on_as_a_fifo() {
     let (mut bench, notes) = bench(|_, _| {}, |_| Some(17));
     (0..3).for_each(|label| bench.enqueue(packet(label)));
     assert_eq!(bench.drain(), [0, 1, 2]);
-    assert_eq!(*notes.refused.lock().unwrap(), [(17, None, GuestFault::NotQueued)]);
+    assert_eq!(*notes.refused.lock().unwrap(), [(17, None, CustomFault::NotQueued)]);
     assert_eq!(bench.discipline.backlog(), Backlog::default());
 }
 
@@ -111,7 +111,7 @@ fn a_packet_is_dropped_once() {
     let (mut bench, notes) = bench(orders, |_| None);
     bench.enqueue(packet(0));
     assert_eq!(bench.dropped.0.len(), 1);
-    assert_eq!(*notes.refused.lock().unwrap(), [(0, None, GuestFault::NotQueued)]);
+    assert_eq!(*notes.refused.lock().unwrap(), [(0, None, CustomFault::NotQueued)]);
 }
 
 #[test]
@@ -122,30 +122,30 @@ fn only_a_packet_that_is_ecn_capable_is_marked() {
     bench.enqueue(capable);
     assert!(!notes.failed.load(Relaxed));
     bench.enqueue(packet(1));
-    assert_eq!(*notes.refused.lock().unwrap(), [(1, Some(FlowKey(1)), GuestFault::NotCapable)]);
+    assert_eq!(*notes.refused.lock().unwrap(), [(1, Some(FlowKey(1)), CustomFault::NotCapable)]);
     assert_eq!(bench.dequeue().map(|packet| packet.arrival.ecn), Some(Ecn::CongestionExperienced));
     assert_eq!(bench.drain(), [1]);
 }
 
 /// Orders whatever comes to mind about packets that are, were or never will be there.
-fn chaos(dice: &mut Pcg64Mcg, arrived: u64, orders: &mut Vec<Order>) -> u64 {
-    for _ in 0..dice.next_u64() % 3 {
-        let number = dice.next_u64() % (arrived + 1);
-        orders.push(match dice.next_u64() % 2 {
+fn chaos(rng: &mut Pcg64Mcg, arrived: u64, orders: &mut Vec<Order>) -> u64 {
+    for _ in 0..rng.next_u64() % 3 {
+        let number = rng.next_u64() % (arrived + 1);
+        orders.push(match rng.next_u64() % 2 {
             0 => Order::Drop(number, DropReason::Early),
             _ => Order::Mark(number, MarkReason::Early),
         });
     }
-    dice.next_u64() % (arrived + 1)
+    rng.next_u64() % (arrived + 1)
 }
 
 #[test]
-fn whatever_a_guest_does_every_packet_is_accounted_for() {
+fn whatever_a_discipline_does_every_packet_is_accounted_for() {
     let mut seeds = rng();
     for _ in 0..500 {
         let arrived = Arc::new(AtomicU64::new(0));
-        let mut dice = || Pcg64Mcg::seed_from_u64(seeds.next_u64());
-        let (mut one, mut other) = (dice(), dice());
+        let mut rng = || Pcg64Mcg::seed_from_u64(seeds.next_u64());
+        let (mut one, mut other) = (rng(), rng());
         let (seen, count) = (Arc::clone(&arrived), Arc::clone(&arrived));
         let (mut bench, _) = bench(
             move |number, orders| {

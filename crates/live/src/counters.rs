@@ -69,7 +69,7 @@ pub fn drop_reason_name(reason: DropReason) -> &'static str {
 }
 
 /// The counters and histograms of one port.
-pub struct Books {
+pub struct Counters {
     /// Frames that arrived and were not refused.
     pub received: Count,
     /// Frames that left, or were handed over for that.
@@ -90,7 +90,7 @@ pub struct Books {
     pub lateness: Histogram,
 }
 
-impl Default for Books {
+impl Default for Counters {
     fn default() -> Self {
         Self {
             received: Count::default(),
@@ -106,7 +106,7 @@ impl Default for Books {
     }
 }
 
-impl Books {
+impl Counters {
     /// Counts a frame that was refused.
     pub fn refuse(&mut self, refusal: Refusal, bytes: u32) {
         self.refused[refusal as usize].add(bytes);

@@ -1,4 +1,4 @@
-//! Books by themselves.
+//! QueueRecord by themselves.
 
 use forebay_qdisc::{Ecn, Span};
 
@@ -22,47 +22,47 @@ fn packet_of(flow: FlowId, flags: u8) -> Packet {
     })
 }
 
-/// A book that let in a packet of each flow, one after the other.
-fn book_of(flows: impl Iterator<Item = FlowId>) -> QueueBook {
+/// A counters that let in a packet of each flow, one after the other.
+fn counters_of(flows: impl Iterator<Item = FlowId>) -> QueueCounters {
     let end = Time::ZERO + Span::from_seconds(1);
-    let mut book = QueueBook::new(MeasuredInterval { from: Time::ZERO, to: end });
-    flows.for_each(|flow| book.let_in(&packet(flow), Time::ZERO));
-    book
+    let mut counters = QueueCounters::new(MeasuredInterval { from: Time::ZERO, to: end });
+    flows.for_each(|flow| counters.let_in(&packet(flow), Time::ZERO));
+    counters
 }
 
 /// 2^64 ps are 213 days: a million packets that wait 20 s each.
 #[test]
 fn waits_are_summed_beyond_64_bits_of_picoseconds() {
     let days = |days: u64| Time::ZERO + Span::from_seconds(days * 86_400);
-    for booked_at_once in [true, false] {
-        let mut book = QueueBook::new(MeasuredInterval { from: Time::ZERO, to: days(200) });
+    for counted_at_once in [true, false] {
+        let mut counters = QueueCounters::new(MeasuredInterval { from: Time::ZERO, to: days(200) });
         for _ in 0..3 {
-            if booked_at_once {
-                book.let_in(&packet(7), days(150));
+            if counted_at_once {
+                counters.let_in(&packet(7), days(150));
             } else {
-                book.arrival(&packet(7));
-                book.waited(1, 100, Time::ZERO, days(150));
-                book.departure(&packet(7), days(150));
+                counters.arrival(&packet(7));
+                counters.waited(1, 100, Time::ZERO, days(150));
+                counters.departure(&packet(7), days(150));
             }
         }
-        let wait_ps: u128 = book.rows().map(|(_, row)| row.wait_ps).sum();
-        assert_eq!(wait_ps, 450 * 86_400 * 1_000_000_000_000, "{booked_at_once}");
-        assert!((book.mean_length_packets() - 2.25).abs() < 1e-12, "{booked_at_once}");
+        let wait_ps: u128 = counters.rows().map(|(_, row)| row.wait_ps).sum();
+        assert_eq!(wait_ps, 450 * 86_400 * 1_000_000_000_000, "{counted_at_once}");
+        assert!((counters.mean_length_packets() - 2.25).abs() < 1e-12, "{counted_at_once}");
     }
 }
 
 #[test]
 fn a_queue_of_few_flows_has_few_rows_whatever_their_numbers() {
-    assert_eq!(book_of([1_000_000].into_iter()).flows.len(), 1);
-    assert_eq!(book_of([1_000_000, 1_000_003].into_iter()).flows.len(), 4);
+    assert_eq!(counters_of([1_000_000].into_iter()).flows.len(), 1);
+    assert_eq!(counters_of([1_000_000, 1_000_003].into_iter()).flows.len(), 4);
 }
 
 #[test]
 fn rows_are_those_of_their_flows_in_whatever_order_these_come() {
     for flows in [(10..500).collect::<Vec<FlowId>>(), (10..500).rev().collect(), vec![300, 499, 10, 12, 300]] {
-        let book = book_of(flows.iter().copied());
+        let counters = counters_of(flows.iter().copied());
         let of_rows: Vec<(usize, u64)> =
-            book.rows().map(|(direction, row)| (direction, row.arrived)).filter(|row| row.1 > 0).collect();
+            counters.rows().map(|(direction, row)| (direction, row.arrived)).filter(|row| row.1 > 0).collect();
         let mut seen = flows.clone();
         seen.sort_unstable();
         seen.dedup();
@@ -71,19 +71,20 @@ fn rows_are_those_of_their_flows_in_whatever_order_these_come() {
             .map(|&flow| (flow as usize * 2, flows.iter().filter(|&&other| other == flow).count() as u64))
             .collect();
         assert_eq!(of_rows, expected);
-        assert_eq!(book.totals().arrived, flows.len() as u64);
+        assert_eq!(counters.totals().arrived, flows.len() as u64);
     }
 }
 
 #[test]
 fn data_and_acks_have_rows_of_their_own_whichever_come_first() {
     for directions in [[10, 15, 2, 7], [15, 21, 10, 7], [7, 2, 3, 6]] {
-        let mut book = book_of(std::iter::empty());
+        let mut counters = counters_of(std::iter::empty());
         for direction in directions {
             let flags = if direction % 2 == 0 { 0 } else { flags::ACK };
-            book.let_in(&packet_of(direction / 2, flags), Time::ZERO);
+            counters.let_in(&packet_of(direction / 2, flags), Time::ZERO);
         }
-        let of_rows = book.rows().filter(|(_, row)| row.arrived > 0).map(|(direction, row)| (direction, row.arrived));
+        let of_rows =
+            counters.rows().filter(|(_, row)| row.arrived > 0).map(|(direction, row)| (direction, row.arrived));
         let mut expected = directions.map(|direction| (direction as usize, 1));
         expected.sort_unstable();
         assert!(of_rows.eq(expected), "{directions:?}");

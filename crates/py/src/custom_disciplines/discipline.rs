@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use forebay_qdisc::{Arrival, Backlog, FlowKey, GuestDiscipline, GuestFault, Moment, Order, Served, Time};
+use forebay_qdisc::{Arrival, Backlog, CustomFault, FlowKey, Moment, NumberedDiscipline, Order, Served, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -60,7 +60,7 @@ impl PythonDiscipline {
     }
 }
 
-impl GuestDiscipline for PythonDiscipline {
+impl NumberedDiscipline for PythonDiscipline {
     fn enqueue(&mut self, number: u64, arrival: &Arrival, moment: Moment, orders: &mut Vec<Order>) {
         self.method = "enqueue";
         self.last.set(moment.now);
@@ -97,7 +97,7 @@ impl GuestDiscipline for PythonDiscipline {
         })
     }
 
-    fn refused(&mut self, number: u64, flow: Option<FlowKey>, now: Time, fault: GuestFault) {
+    fn refused(&mut self, number: u64, flow: Option<FlowKey>, now: Time, fault: CustomFault) {
         self.place.fault(self.method, now, Some(number), flow, PyValueError::new_err(fault.to_string()));
     }
 

@@ -1,16 +1,16 @@
-//! The records that the parts of a network hand in when a run ends.
+//! The records that the parts of a network report when a run ends.
 
 use forebay_qdisc::{Backlog, Rate, Span};
 use forebay_records::StringColumn;
 
-use crate::observe::loss_book::LossBook;
-use crate::observe::queue_book::Books;
+use crate::observe::loss_counters::LossCounters;
+use crate::observe::queue_counters::QueueRecord;
 use crate::observe::queue_series::FlowGauges;
 use crate::observe::trace::Tracer;
 
 pub(crate) struct QueueReport<'a> {
     pub name: &'a str,
-    pub books: &'a mut Books,
+    pub record: &'a mut QueueRecord,
     pub backlog: Backlog,
     /// Whether queued packets are nowhere else: those of a law's port are in its channel already.
     pub holds_packets: bool,
@@ -26,8 +26,8 @@ pub(crate) struct LinkReport {
     pub hops: u64,
     pub packets: u64,
     pub bytes: u64,
-    pub lost: LossBook,
-    pub duplicated: LossBook,
+    pub lost: LossCounters,
+    pub duplicated: LossCounters,
     pub tracer: Option<Box<Tracer>>,
     pub series: Option<Vec<f64>>,
 }

@@ -1,7 +1,7 @@
 //! A discipline from outside Forebay, which knows packets by their numbers.
 //!
-//! A [`GuestDiscipline`] decides; [`GuestQueue`] holds the packets. No packet can therefore be lost, duplicated or
-//! invented by a guest. An order for a packet that is not queued is a [`GuestFault`], which is reported to the guest.
+//! A [`NumberedDiscipline`] decides; [`CustomQueue`] holds the packets. No packet can therefore be lost, duplicated or
+//! invented by a custom discipline. An order for a packet that is not queued is a [`CustomFault`], which is reported to the custom discipline.
 //! From then on the queue is a plain FIFO until the caller ends the run.
 
 use alloc::boxed::Box;
@@ -13,26 +13,26 @@ use crate::{
     Admission, Arrival, Backlog, Cx, Discipline, DropReason, FlowKey, MarkReason, Packet, Queue, Served, Time,
 };
 
-/// Either kind of guest.
-pub enum Guest {
+/// Either kind of custom discipline.
+pub enum CustomDiscipline {
     /// A law in front of one FIFO.
     Law(Box<dyn Admission>),
     /// A discipline.
-    Discipline(Box<dyn GuestDiscipline>),
+    Discipline(Box<dyn NumberedDiscipline>),
 }
 
-impl Guest {
-    /// The queue that the guest decides about.
+impl CustomDiscipline {
+    /// The queue that the custom discipline decides about.
     #[must_use]
     pub fn into_queue<P: Packet + 'static>(self) -> Queue<P> {
         match self {
             Self::Law(law) => Queue::Law(law),
-            Self::Discipline(guest) => Queue::Discipline(Box::new(GuestQueue::new(guest))),
+            Self::Discipline(custom) => Queue::Discipline(Box::new(CustomQueue::new(custom))),
         }
     }
 }
 
-/// A guest's order for a queued packet, named by its number.
+/// A custom discipline's order for a queued packet, named by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Drop it.
@@ -43,14 +43,14 @@ pub enum Order {
 
 /// An order that cannot be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GuestFault {
+pub enum CustomFault {
     /// No packet of that number is queued.
     NotQueued,
     /// A mark for a packet that is not ECN-capable.
     NotCapable,
 }
 
-impl fmt::Display for GuestFault {
+impl fmt::Display for CustomFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotQueued => "no packet of this number is queued",
@@ -59,7 +59,7 @@ impl fmt::Display for GuestFault {
     }
 }
 
-/// When a guest is called, and what is queued then.
+/// When a custom discipline is called, and what is queued then.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// The time; never decreases.
@@ -69,7 +69,7 @@ pub struct Moment {
 }
 
 /// A discipline that decides about packets which another holds.
-pub trait GuestDiscipline: Send {
+pub trait NumberedDiscipline: Send {
     /// A packet arrives and gets the `number`, from 0 on. It is queued, unless an order drops it.
     fn enqueue(&mut self, number: u64, arrival: &Arrival, moment: Moment, orders: &mut Vec<Order>);
 
@@ -77,7 +77,7 @@ pub trait GuestDiscipline: Send {
     fn dequeue(&mut self, moment: Moment, orders: &mut Vec<Order>) -> Served<u64>;
 
     /// An order about packet `number`, or its choice as the next, cannot be carried out.
-    fn refused(&mut self, number: u64, flow: Option<FlowKey>, now: Time, fault: GuestFault);
+    fn refused(&mut self, number: u64, flow: Option<FlowKey>, now: Time, fault: CustomFault);
 
     /// Whether it has failed, and is not to be called again.
     fn has_failed(&self) -> bool;
@@ -89,9 +89,9 @@ pub trait GuestDiscipline: Send {
     fn gauges(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// The packets that a guest decides about.
-pub struct GuestQueue<P> {
-    guest: Box<dyn GuestDiscipline>,
+/// The packets that a custom discipline decides about.
+pub struct CustomQueue<P> {
+    custom: Box<dyn NumberedDiscipline>,
     packets: BTreeMap<u64, P>,
     bytes: u64,
     arrived: u64,
@@ -99,11 +99,11 @@ pub struct GuestQueue<P> {
     orders: Vec<Order>,
 }
 
-impl<P: Packet> GuestQueue<P> {
+impl<P: Packet> CustomQueue<P> {
     /// An empty queue.
     #[must_use]
-    pub fn new(guest: Box<dyn GuestDiscipline>) -> Self {
-        Self { guest, packets: BTreeMap::new(), bytes: 0, arrived: 0, orders: Vec::new() }
+    pub fn new(custom: Box<dyn NumberedDiscipline>) -> Self {
+        Self { custom, packets: BTreeMap::new(), bytes: 0, arrived: 0, orders: Vec::new() }
     }
 
     fn moment(&self, now: Time) -> Moment {
@@ -126,7 +126,7 @@ impl<P: Packet> GuestQueue<P> {
                         cx.sink.dropped(packet, reason, arriving != Some(number));
                         continue;
                     }
-                    None => (number, None, GuestFault::NotQueued),
+                    None => (number, None, CustomFault::NotQueued),
                 },
                 Order::Mark(number, reason) => match self.packets.get_mut(&number) {
                     Some(packet) if packet.ecn().is_capable() => {
@@ -134,45 +134,45 @@ impl<P: Packet> GuestQueue<P> {
                         cx.sink.marked(packet, reason);
                         continue;
                     }
-                    Some(packet) => (number, Some(packet.flow()), GuestFault::NotCapable),
-                    None => (number, None, GuestFault::NotQueued),
+                    Some(packet) => (number, Some(packet.flow()), CustomFault::NotCapable),
+                    None => (number, None, CustomFault::NotQueued),
                 },
             };
-            self.guest.refused(fault.0, fault.1, cx.now, fault.2);
+            self.custom.refused(fault.0, fault.1, cx.now, fault.2);
             break;
         }
         self.orders = orders;
     }
 
-    /// The next packet without asking the guest: in the order of arrival.
+    /// The next packet without asking the custom discipline: in the order of arrival.
     fn first(&mut self) -> Option<P> {
         let (&number, _) = self.packets.first_key_value()?;
         self.take(number)
     }
 }
 
-impl<P: Packet> Discipline<P> for GuestQueue<P> {
+impl<P: Packet> Discipline<P> for CustomQueue<P> {
     fn enqueue(&mut self, packet: P, cx: &mut Cx<'_, P>) {
         let (number, moment, arrival) = (self.arrived, self.moment(cx.now), packet.arrival());
         self.arrived += 1;
         self.bytes += u64::from(arrival.len_bytes);
         self.packets.insert(number, packet);
-        if self.guest.has_failed() {
+        if self.custom.has_failed() {
             return;
         }
         let mut orders = core::mem::take(&mut self.orders);
-        self.guest.enqueue(number, &arrival, moment, &mut orders);
+        self.custom.enqueue(number, &arrival, moment, &mut orders);
         self.carry_out(orders, Some(number), cx);
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Served<P> {
-        if self.guest.has_failed() {
+        if self.custom.has_failed() {
             return self.first().into();
         }
         let mut orders = core::mem::take(&mut self.orders);
-        let next = self.guest.dequeue(self.moment(cx.now), &mut orders);
+        let next = self.custom.dequeue(self.moment(cx.now), &mut orders);
         self.carry_out(orders, None, cx);
-        if self.guest.has_failed() {
+        if self.custom.has_failed() {
             return self.first().into();
         }
         let number = match next {
@@ -182,7 +182,7 @@ impl<P: Packet> Discipline<P> for GuestQueue<P> {
         };
         self.take(number).map_or_else(
             || {
-                self.guest.refused(number, None, cx.now, GuestFault::NotQueued);
+                self.custom.refused(number, None, cx.now, CustomFault::NotQueued);
                 self.first().into()
             },
             Served::Packet,
@@ -194,14 +194,14 @@ impl<P: Packet> Discipline<P> for GuestQueue<P> {
     }
 
     fn state_bytes(&self) -> u64 {
-        self.guest.state_bytes()
+        self.custom.state_bytes()
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        self.guest.gauges(visit);
+        self.custom.gauges(visit);
     }
 }
 
 #[cfg(test)]
-#[path = "guest_tests.rs"]
+#[path = "custom_tests.rs"]
 mod tests;

@@ -11,7 +11,7 @@ use support::{LOSSLESS, TWO_SWITCHES, Timing, assert_near, count, flows, mean_fr
 
 /// Asserts that each queue was at some time as long as it was in the mean, and that its flows' rows come to what was
 /// counted of it.
-fn assert_books(result: &RunResult) {
+fn assert_conserved(result: &RunResult) {
     let (queues, rows) = (&result.queues, &result.queue_flows);
     for (at, name) in queues.texts("name").iter().enumerate() {
         let (mean, longest) = (queues.floats("length_mean_packets")[at], queues.counts("length_max_packets")[at]);
@@ -26,7 +26,8 @@ fn assert_books(result: &RunResult) {
 }
 
 fn run_text(text: &str, seed: u64) -> RunResult {
-    let scenario = Scenario::load(text, "books.toml", &[]).unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)));
+    let scenario =
+        Scenario::load(text, "conservation.toml", &[]).unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)));
     run(&scenario, Some(seed), None, &mut |_| true).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
@@ -49,7 +50,7 @@ fn drops_of_packets_that_had_come_before_the_warm_up_was_over_have_their_rows() 
     // CoDel drops packets at the head that arrived in the last second of the warm-up. For some flows nothing else
     // happens within the measured interval.
     let result = stopped_at_the_warm_up("{ codel = {} }");
-    assert_books(&result);
+    assert_conserved(&result);
     let rows = &result.queue_flows;
     assert_eq!(rows.counts("packets_arrived").iter().sum::<u64>(), 0);
     let only_drops = rows.counts("packets_dropped").iter().zip(rows.floats("wait_mean_s"));
@@ -60,7 +61,7 @@ fn drops_of_packets_that_had_come_before_the_warm_up_was_over_have_their_rows() 
 fn a_queue_that_stands_when_the_warm_up_ends_counts_for_the_longest() {
     for queue in ["\"drop_tail\"", "\"drr\""] {
         let result = stopped_at_the_warm_up(queue);
-        assert_books(&result);
+        assert_conserved(&result);
         // Nothing comes any more: the queue only gets shorter.
         let mean = result.queues.floats("length_mean_packets")[0];
         let longest = result.queues.counts("length_max_packets")[0];
@@ -76,7 +77,7 @@ fn a_queue_that_stands_when_the_warm_up_ends_counts_for_the_longest() {
          transport.udp = { packet = \"1000 B\", constant = { rate = \"10 Mbps\" } }\n",
         1,
     );
-    assert_books(&result);
+    assert_conserved(&result);
     assert!(count(&result.queues, "switch/input-1", "length_max_packets") > 300, "{:?}", result.queues);
 }
 
@@ -90,7 +91,7 @@ fn probes_that_queue_with_the_data_count_for_the_mean_as_for_the_longest() {
     let all: String =
         (0..20).map(|flow| flows(&format!("f{flow}"), &["1", "2", "4", "5"], "3", "rate = \"20 Mbps\"")).collect();
     let result = simulate(&Timing::new(1.0, 3.0).sampled("1 us"), &ethernet, &all);
-    assert_books(&result);
+    assert_conserved(&result);
     let sampled = mean_from(series(&result, "SW2->3", "length_packets"), 1e-3);
     assert!(sampled > 10.0, "{sampled}");
     assert_near("mean length", number(&result.queues, "SW2->3", "length_mean_packets"), sampled, 0.01);
@@ -149,7 +150,7 @@ proptest! {
         };
         let flows: String = groups.into_iter().enumerate().map(|(index, of)| group(index, of)).collect();
         let text = format!("duration = \"1 s\"\nwarmup = \"{warmup_ms} ms\"\n{topology}\n{flows}");
-        assert_books(&run_text(&text, seed));
+        assert_conserved(&run_text(&text, seed));
     }
 
     #[test]
@@ -165,6 +166,6 @@ proptest! {
         );
         let all = flows("hot", &["1", "2", "4"], "3", &format!("rate = \"{gigabits} Gbps\""))
             + &flows("cross", &["5"], "others", "rate = \"2 Gbps\"");
-        assert_books(&simulate(&Timing::new(f64::from(warmup_us) / 1e3, 2.5), &ethernet, &all));
+        assert_conserved(&simulate(&Timing::new(f64::from(warmup_us) / 1e3, 2.5), &ethernet, &all));
     }
 }

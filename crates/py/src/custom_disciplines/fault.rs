@@ -1,4 +1,4 @@
-//! The fault of a guest, with packet, time and flow.
+//! The fault of a custom discipline, with packet, time and flow.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -53,7 +53,7 @@ impl Faults {
     }
 }
 
-/// The place at which a guest decides, and what it shows.
+/// The place at which a custom discipline decides, and what it shows.
 pub(super) struct Place {
     pub faults: Arc<Faults>,
     pub class: String,
@@ -67,7 +67,7 @@ impl Place {
         self.faults.note(Fault { method, queue, at, packet, flow, cause });
     }
 
-    /// The guest's memory according to `method`; nothing if it returns none.
+    /// The custom discipline's memory according to `method`; nothing if it returns none.
     pub fn state_bytes(&self, method: Option<&Method>, at: Time) -> u64 {
         let Some(method) = method.filter(|_| !self.faults.any()) else { return 0 };
         let said = Python::attach(|py| method.call(py, &Values::new(at, Backlog::default()))?.extract::<u64>());
@@ -77,14 +77,14 @@ impl Place {
         })
     }
 
-    /// Shows the attributes of `guest` that are gauges.
-    pub fn show(&self, guest: &Py<PyAny>, at: Time, visit: &mut dyn FnMut(&'static str, f64)) {
+    /// Shows the attributes of `custom` that are gauges.
+    pub fn show(&self, custom: &Py<PyAny>, at: Time, visit: &mut dyn FnMut(&'static str, f64)) {
         if self.gauges.is_empty() || self.faults.any() {
             return;
         }
         Python::attach(|py| {
             for &name in &self.gauges {
-                match guest.bind(py).getattr(name).and_then(|value| value.extract::<f64>()) {
+                match custom.bind(py).getattr(name).and_then(|value| value.extract::<f64>()) {
                     Ok(value) => visit(name, value),
                     Err(error) => self.fault(name, at, None, None, error),
                 }
