@@ -26,7 +26,8 @@
 //! 5. **The interpreter is not needed.** Code compiled by `cfunc` without objects (`nopython`, the only mode there is)
 //!    does not touch Python's objects, so it may run on any thread, attached or not.
 //!
-//! Random numbers need no pointer: the stream of the law that is running is a variable of its thread, which `draw` looks into.
+//! Random numbers need no pointer: the stream of the law that is running is a variable of its thread, which `draw`
+//! looks into.
 
 mod function;
 mod record;

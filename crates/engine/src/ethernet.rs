@@ -1,7 +1,7 @@
 //! Lossless Ethernet: shared-memory switches, adapters, and the links between them.
 //!
-//! `assembly` makes the nodes from the description. A `switch` has `port`s with `output_queues` (`discipline_queues` under
-//! disciplines), and `forwarding` is its table. An `adapter` is the end node: `ingress` has virtual output queues
+//! `assembly` makes the nodes from the description. A `switch` has `port`s with `output_queues` (`discipline_queues`
+//! under disciplines), and `forwarding` is its table. An `adapter` is the end node: `ingress` has virtual output queues
 //! with rate limiters, `egress` is the receive buffer, `frames` generates traffic, and `attached` has the endpoints
 //! behind it. Both use `pause` and `control` frames.
 //!

@@ -12,7 +12,7 @@ use crate::command::{Answer, Change, Command, CommandsIn, Request};
 use crate::counters::{Count, Refusal};
 use crate::io::{Receive, ReceivedFrame, Transmit};
 use crate::port::Port;
-use crate::snapshot::{PortSnapshot, RunningQueue, Surroundings};
+use crate::snapshot::{PortContext, PortSnapshot, RunningQueue};
 use crate::sys::clock;
 
 /// Frames that are taken in, or handed over, in one go.
@@ -288,7 +288,7 @@ impl Forwarder {
 
     fn snapshot(&mut self) -> PortSnapshot {
         let missed_frames = self.receive.dropped_by_kernel();
-        let surroundings = Surroundings {
+        let context = PortContext {
             direction: self.direction,
             from: &self.from,
             to: &self.to,
@@ -296,7 +296,7 @@ impl Forwarder {
             shadow: self.shadow.as_ref(),
             missed_frames,
         };
-        PortSnapshot::of(&self.port, &surroundings)
+        PortSnapshot::of(&self.port, &context)
     }
 }
 

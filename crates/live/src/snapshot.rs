@@ -143,7 +143,7 @@ pub struct ShadowSnapshot {
 }
 
 /// Values that a port lacks.
-pub struct Surroundings<'a> {
+pub struct PortContext<'a> {
     /// `outbound` or `inbound`.
     pub direction: &'a str,
     pub from: &'a str,
@@ -159,17 +159,17 @@ pub struct Surroundings<'a> {
 impl PortSnapshot {
     /// Takes it.
     #[must_use]
-    pub fn of(port: &Port, surroundings: &Surroundings<'_>) -> Self {
+    pub fn of(port: &Port, context: &PortContext<'_>) -> Self {
         let (counters, queue) = (port.counters(), port.queue());
         let Backlog { packets, bytes } = queue.backlog();
         Self {
-            direction: surroundings.direction.to_owned(),
-            from: surroundings.from.to_owned(),
-            to: surroundings.to.to_owned(),
+            direction: context.direction.to_owned(),
+            from: context.from.to_owned(),
+            to: context.to.to_owned(),
             rate_bps: port.rate().bits_per_second(),
             overhead_bytes: port.overhead_bytes(),
             burst_s: port.burst().seconds(),
-            queue: surroundings.queue.clone(),
+            queue: context.queue.clone(),
             bypass: port.is_bypassed(),
             received: counters.received,
             sent: counters.sent,
@@ -177,7 +177,7 @@ impl PortSnapshot {
             dropped: dropped(counters),
             marked: marked(counters),
             refused: Refusal::ALL.into_iter().map(|why| (why.name(), counters.refused[why as usize])).collect(),
-            missed_frames: surroundings.missed_frames,
+            missed_frames: context.missed_frames,
             backlog_packets: packets,
             backlog_bytes: bytes,
             draining_packets: queue.draining_packets(),
@@ -188,7 +188,7 @@ impl PortSnapshot {
             lateness: HistogramSnapshot::of(&counters.lateness),
             gauges: gauges(queue),
             flows: flows(port),
-            shadow: port.shadow().zip(surroundings.shadow).map(|(shadow, queue)| ShadowSnapshot {
+            shadow: port.shadow().zip(context.shadow).map(|(shadow, queue)| ShadowSnapshot {
                 queue: queue.clone(),
                 received: shadow.counters().received,
                 sent: shadow.counters().sent,

@@ -18,7 +18,7 @@ use crate::control::{Clock, Configurer, Direction, Plan, PlannedChange};
 use crate::pool::Pool;
 use crate::port::{Port, PortParts};
 use crate::shadow::Shadow;
-use crate::snapshot::{PortSnapshot, RunningQueue, Surroundings};
+use crate::snapshot::{PortContext, PortSnapshot, RunningQueue};
 
 /// A clock that tests move.
 #[derive(Default)]
@@ -130,8 +130,8 @@ fn run(direction: Direction, asked: &CommandsIn, frames: &Receiver<(Time, Vec<u8
                     Command::Snapshot => {
                         let (direction, from, to) = (direction.name(), "lan0", "wan0");
                         let (queue, shadow, missed_frames) = (&queue, Some(&shadow), 7);
-                        let surroundings = Surroundings { direction, from, to, queue, shadow, missed_frames };
-                        Answer::Snapshot(Box::new(PortSnapshot::of(&port, &surroundings)))
+                        let context = PortContext { direction, from, to, queue, shadow, missed_frames };
+                        Answer::Snapshot(Box::new(PortSnapshot::of(&port, &context)))
                     }
                     Command::Change(_) if refuses.load(Ordering::SeqCst) => Answer::Refused("not now".into()),
                     Command::Change(change) => {

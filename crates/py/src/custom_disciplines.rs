@@ -1,7 +1,8 @@
 //! Disciplines written in Python: the custom disciplines of a run.
 //!
-//! A thread that runs a scenario with custom disciplines stays attached to the interpreter, since to attach for each decision would
-//! cost more than most decisions. It lets other threads in whenever Python code runs, and between the parts of a run.
+//! A thread that runs a scenario with custom disciplines stays attached to the interpreter, since to attach for each
+//! decision would cost more than most decisions. It lets other threads in whenever Python code runs, and between the
+//! parts of a run.
 
 mod call;
 mod compiled;
@@ -55,7 +56,8 @@ pub(crate) struct PythonDisciplines<'a> {
     faults: Arc<Faults>,
 }
 
-/// Runs `work` for a run with such custom disciplines: attached to the interpreter, unless all are compiled and do without it.
+/// Runs `work` for a run with such custom disciplines: attached to the interpreter, unless all are compiled and do
+/// without it.
 pub(crate) fn attached_for<T>(plans: &Plans, reins: &Reins, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     reins.note_custom();
     if plans.values().all(|plan| plan.compiled.is_some()) {

@@ -54,8 +54,8 @@ pub trait Admission: Send {
     /// Told once for each idle period.
     fn idle(&mut self, _since: Time) {}
 
-    /// Bytes of memory that the discipline's own state takes now: tables, per-flow entries, counters. Without the packets
-    /// queued and their queue.
+    /// Bytes of memory that the discipline's own state takes now: tables, per-flow entries, counters. Without the
+    /// packets queued and their queue.
     fn state_bytes(&self) -> u64;
 
     /// Shows each named gauge (`avg`, `dbl`, `active_flows`, …) with its current value.

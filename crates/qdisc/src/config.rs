@@ -2,8 +2,9 @@
 //!
 //! A [`QueueSpec`] is read by serde: a table with one key, `queue.red = { … }`, or as a bare name, `queue = "red"`, if
 //! the reader takes that for a table without parameters, as `forebay-document` does. It builds the [`Queue`], with the
-//! help of [`BuildContext`] for what a queue cannot have by itself. A discipline from outside this crate, a custom discipline, has
-//! a configuration of its own type `G`; where there are no custom disciplines this is [`NoCustomDiscipline`].
+//! help of [`BuildContext`] for what a queue cannot have by itself. A discipline from outside this crate, a custom
+//! discipline, has a configuration of its own type `G`; where there are no custom disciplines this is
+//! [`NoCustomDiscipline`].
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -75,7 +76,8 @@ macro_rules! disciplines {
                 }
             }
 
-            /// The limit of the whole queue, for those that have one. A custom discipline limits what it holds as it likes.
+            /// The limit of the whole queue, for those that have one. A custom discipline limits what it holds as it
+            /// likes.
             #[must_use]
             pub fn limit(&self) -> Option<QueueSize> {
                 match self {
@@ -105,12 +107,13 @@ macro_rules! disciplines {
 
             fn build_at<P: Packet + 'static, S: BuildContext<G>>(
                 &self,
-                seat: &mut Seat<'_, S>,
+                site: &mut BuildSite<'_, S>,
             ) -> Result<Queue<P>, ParameterError> {
                 match self {
-                    $(Self::$variant(config) => build!($seam $law, P, config, seat),)*
+                    $(Self::$variant(config) => build!($seam $law, P, config, site),)*
                     Self::Python(custom) => {
-                        let custom = seat.surroundings.custom_discipline(custom, seat.classes, seat.link_rate, seat.salt)?;
+                        let custom =
+                            site.context.custom_discipline(custom, site.classes, site.link_rate, site.salt)?;
                         Ok(custom.into_queue())
                     }
                 }
@@ -151,17 +154,17 @@ macro_rules! shares_state {
 }
 
 macro_rules! build {
-    (law $law:ident, $packet:ty, $config:expr, $seat:expr) => {
-        Ok(Queue::Law(Box::new(crate::$law::new($config, $seat.link_rate, $seat.salt)?)))
+    (law $law:ident, $packet:ty, $config:expr, $site:expr) => {
+        Ok(Queue::Law(Box::new(crate::$law::new($config, $site.link_rate, $site.salt)?)))
     };
-    (shared_law $law:ident, $packet:ty, $config:expr, $seat:expr) => {
-        Ok(Queue::Law(Box::new($seat.dbl($config)?)))
+    (shared_law $law:ident, $packet:ty, $config:expr, $site:expr) => {
+        Ok(Queue::Law(Box::new($site.dbl($config)?)))
     };
-    (discipline $discipline:ident, $packet:ty, $config:expr, $seat:expr) => {
-        Ok(Queue::Discipline(Box::new(crate::$discipline::<$packet>::new($config, $seat.link_rate, $seat.salt)?)))
+    (discipline $discipline:ident, $packet:ty, $config:expr, $site:expr) => {
+        Ok(Queue::Discipline(Box::new(crate::$discipline::<$packet>::new($config, $site.link_rate, $site.salt)?)))
     };
-    (classes $discipline:ident, $packet:ty, $config:expr, $seat:expr) => {{
-        let queues = $seat.queues_of_classes::<$packet, _>($config)?;
+    (classes $discipline:ident, $packet:ty, $config:expr, $site:expr) => {{
+        let queues = $site.queues_of_classes::<$packet, _>($config)?;
         Ok(Queue::Discipline(Box::new(crate::$discipline::new($config, queues)?)))
     }};
 }
@@ -172,8 +175,8 @@ pub trait BuildContext<G> {
     /// asks for it gets a table of its own.
     fn flow_table(&mut self, entries: u32) -> Option<SharedFlowTable>;
 
-    /// The custom discipline that `custom` describes, for a link or class of `link_rate`; `salt` separates the flow hashes of
-    /// different queues. `classes` are the indices of the classes in which it is, the outermost first.
+    /// The custom discipline that `custom` describes, for a link or class of `link_rate`; `salt` separates the flow
+    /// hashes of different queues. `classes` are the indices of the classes in which it is, the outermost first.
     ///
     /// # Errors
     /// If it cannot be made.
@@ -186,7 +189,7 @@ pub trait BuildContext<G> {
     ) -> Result<CustomDiscipline, ParameterError>;
 }
 
-/// The surroundings of a queue alone, which shares no table and has no custom disciplines.
+/// The context of a queue alone, which shares no table and has no custom disciplines.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 
@@ -274,41 +277,41 @@ impl QueueSpec {
 }
 
 impl<G> QueueSpec<G> {
-    /// Builds the queue for a link of `link_rate`, with what it needs from its surroundings; `salt` separates the flow
+    /// Builds the queue for a link of `link_rate`, with what it needs from its context; `salt` separates the flow
     /// hashes of different queues.
     ///
     /// # Errors
     /// The first parameter outside its bound; a custom discipline that cannot be made.
     pub fn build_in<P: Packet + 'static>(
         &self,
-        surroundings: &mut impl BuildContext<G>,
+        context: &mut impl BuildContext<G>,
         link_rate: Rate,
         salt: u64,
     ) -> Result<Queue<P>, ParameterError> {
-        self.build_at(&mut Seat { surroundings, classes: &[], link_rate, salt })
+        self.build_at(&mut BuildSite { context, classes: &[], link_rate, salt })
     }
 }
 
 impl<G: Clone> QueueSpec<G> {
-    /// Checks that the queue can be built for a link of `link_rate` in such surroundings.
+    /// Checks that the queue can be built for a link of `link_rate` in such a context.
     ///
     /// # Errors
     /// The first parameter outside its bound, with its path; a custom discipline that cannot be made.
     pub fn check<P: Packet + 'static>(
         &self,
-        surroundings: &(impl BuildContext<G> + Clone),
+        context: &(impl BuildContext<G> + Clone),
         link_rate: Rate,
     ) -> Result<(), QueueError> {
-        match self.build_in::<P>(&mut surroundings.clone(), link_rate, 0) {
+        match self.build_in::<P>(&mut context.clone(), link_rate, 0) {
             Ok(_) => Ok(()),
-            Err(error) => Err(self.at_fault::<P, _>(surroundings, link_rate, error)),
+            Err(error) => Err(self.at_fault::<P, _>(context, link_rate, error)),
         }
     }
 
     /// Where `error` is: in the queue's own configuration, in one of its classes, or in the queue of one.
     fn at_fault<P: Packet + 'static, S: BuildContext<G> + Clone>(
         &self,
-        surroundings: &S,
+        context: &S,
         link_rate: Rate,
         error: ParameterError,
     ) -> QueueError {
@@ -320,12 +323,12 @@ impl<G: Clone> QueueSpec<G> {
         for (index, class) in cbq.classes.iter().enumerate() {
             let below = format!(".classes.{index}");
             let rate = cbq.class_rate(index, link_rate);
-            if let Err(mut inner) = class.queue.check::<P>(surroundings, rate) {
+            if let Err(mut inner) = class.queue.check::<P>(context, rate) {
                 inner.path = format!("{}{below}.queue.{}", self.name(), inner.path);
                 return inner;
             }
             let alone = Self::Cbq(CbqConfig { classes: [class.clone()].into(), default_class: None });
-            if alone.build_in::<P>(&mut surroundings.clone(), rate, 0).is_err() {
+            if alone.build_in::<P>(&mut context.clone(), rate, 0).is_err() {
                 return own(&below, error);
             }
         }
@@ -334,14 +337,14 @@ impl<G: Clone> QueueSpec<G> {
 }
 
 /// Where a queue is built: at a link, or in a class.
-struct Seat<'s, S> {
-    surroundings: &'s mut S,
+struct BuildSite<'s, S> {
+    context: &'s mut S,
     classes: &'s [usize],
     link_rate: Rate,
     salt: u64,
 }
 
-impl<S> Seat<'_, S> {
+impl<S> BuildSite<'_, S> {
     fn dbl<G>(&mut self, config: &DblConfig) -> Result<Dbl, ParameterError>
     where
         S: BuildContext<G>,
@@ -349,7 +352,7 @@ impl<S> Seat<'_, S> {
         if config.flow_table == FlowTableScope::Shared {
             // Before a table of that size is made.
             config.check()?;
-            if let Some(table) = self.surroundings.flow_table(config.flow_table_entries) {
+            if let Some(table) = self.context.flow_table(config.flow_table_entries) {
                 return Dbl::with_shared_table(config, self.link_rate, self.salt, &table);
             }
         }
@@ -368,8 +371,8 @@ impl<S> Seat<'_, S> {
             let classes = [self.classes, &[index]].concat();
             let salt = hash_flow(FlowKey(index as u64), self.salt);
             let link_rate = config.class_rate(index, self.link_rate);
-            let mut seat = Seat { surroundings: &mut *self.surroundings, classes: &classes, link_rate, salt };
-            Ok(class.queue.build_at(&mut seat)?.into_discipline())
+            let mut site = BuildSite { context: &mut *self.context, classes: &classes, link_rate, salt };
+            Ok(class.queue.build_at(&mut site)?.into_discipline())
         };
         config.classes.iter().enumerate().map(queue).collect()
     }

@@ -1,8 +1,8 @@
 //! A discipline from outside Forebay, which knows packets by their numbers.
 //!
 //! A [`NumberedDiscipline`] decides; [`CustomQueue`] holds the packets. No packet can therefore be lost, duplicated or
-//! invented by a custom discipline. An order for a packet that is not queued is a [`CustomFault`], which is reported to the custom discipline.
-//! From then on the queue is a plain FIFO until the caller ends the run.
+//! invented by a custom discipline. An order for a packet that is not queued is a [`CustomFault`], which is reported to
+//! the custom discipline. From then on the queue is a plain FIFO until the caller ends the run.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;

@@ -14,7 +14,8 @@ pub struct Cx<'a, P> {
     pub sink: &'a mut dyn Sink<P>,
 }
 
-/// Where dropped packets go; told of marks as well. Owned by the caller, so that drops are never lost from the counters.
+/// Where dropped packets go; told of marks as well. Owned by the caller, so that drops are never lost from the
+/// counters.
 pub trait Sink<P> {
     /// `packet` was dropped: the arriving packet if `queued` is false, else one that had been let in before.
     fn dropped(&mut self, packet: P, reason: DropReason, queued: bool);
@@ -79,8 +80,8 @@ pub trait Discipline<P: Packet>: Send {
     /// The queued packets and bytes.
     fn backlog(&self) -> Backlog;
 
-    /// Bytes of memory that the discipline's own state takes now: tables, per-flow entries, counters. Without the packets
-    /// queued and their queue. Includes the disciplines inside this one.
+    /// Bytes of memory that the discipline's own state takes now: tables, per-flow entries, counters. Without the
+    /// packets queued and their queue. Includes the disciplines inside this one.
     fn state_bytes(&self) -> u64;
 
     /// Shows each discipline inside this one.

@@ -27,7 +27,8 @@ pub fn run(
 /// As [`run`], on at most this many threads if that is faster, with the same results, and with the disciplines that
 /// `custom` makes, if there is one who does. Any of the threads calls a custom discipline.
 ///
-/// A custom discipline that fails keeps the error. Let `control` stop the run then, and look at the custom disciplines before the result.
+/// A custom discipline that fails keeps the error. Let `control` stop the run then, and look at the custom disciplines
+/// before the result.
 ///
 /// # Errors
 /// As [`run`]; if `custom` makes none where one is named, or a thread cannot be started.

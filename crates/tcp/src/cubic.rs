@@ -19,9 +19,9 @@
 //!
 //! # Where we differ
 //! The window is a real number, as in the RFC, unless `arithmetic` is set: Linux computes in whole segments and
-//! milliseconds (`linux_cubic.rs`; CUBIC of 2007, which ns-2 has, is `linux_2_6_cubic`). A stage of congestion avoidance
-//! begins with its first ACK. The threshold follows from what was in flight, W_max from the window itself. The
-//! Reno-friendly estimate never makes the window smaller.
+//! milliseconds (`linux_cubic.rs`; CUBIC of 2007, which ns-2 has, is `linux_2_6_cubic`). A stage of congestion
+//! avoidance begins with its first ACK. The threshold follows from what was in flight, W_max from the window itself.
+//! The Reno-friendly estimate never makes the window smaller.
 //!
 //! # Parameters
 //! `transport.tcp.congestion_control`: `"cubic"`, or a table `cubic` with these.

@@ -25,8 +25,8 @@ pub(crate) trait Node: Send {
     /// The time at which it is due without an arrival.
     fn next(&self) -> Time;
 
-    /// Does everything before `until`. Returns how long its link is busy with committed packets (before that, and before
-    /// `until`, it begins to send nothing more), and when it is due next without an arrival.
+    /// Does everything before `until`. Returns how long its link is busy with committed packets (before that, and
+    /// before `until`, it begins to send nothing more), and when it is due next without an arrival.
     fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time);
 
     /// Commits nothing ahead of time: the same results, slower.

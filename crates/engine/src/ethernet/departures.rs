@@ -13,7 +13,8 @@ pub(crate) struct Departure {
     /// Begin and end of its transmission. The end frees its memory.
     pub start: Time,
     pub end: Time,
-    /// Row in the counters. [`Departure::NOT_COUNTED`]: a control frame. [`Departure::COUNTED`]: counted by a discipline.
+    /// Row in the counters. [`Departure::NOT_COUNTED`]: a control frame. [`Departure::COUNTED`]: counted by a
+    /// discipline.
     pub row: u32,
     pub len_bytes: u16,
     pub input: u8,

@@ -157,7 +157,7 @@ fn row(forwarding: &[ForwardingEntry], packet: &Packet) -> usize {
     forwarding[packet.direction_index()].row() as usize
 }
 
-/// QueueRecord drops and marks, and keeps dropped packets.
+/// Counts drops and marks, and keeps dropped packets.
 struct Counting<'a> {
     counters: &'a mut QueueCounters,
     forwarding: &'a [ForwardingEntry],

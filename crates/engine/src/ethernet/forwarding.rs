@@ -1,7 +1,7 @@
 //! The forwarding table of a switch.
 
-/// An entry for a (flow, direction), in 32 bits: output (8), row in the output's counters (23), whether a generator makes
-/// the frames (1).
+/// An entry for a (flow, direction), in 32 bits: output (8), row in the output's counters (23), whether a generator
+/// makes the frames (1).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ForwardingEntry(u32);
 

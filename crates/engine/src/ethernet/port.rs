@@ -172,7 +172,7 @@ impl SwitchPort {
         self.queues.len() + u64::from(self.departures.len()) - u64::from(is_sending)
     }
 
-    /// QueueRecord the queue length after a frame has joined, or before `joining` frames do.
+    /// Records the queue length after a frame has joined, or before `joining` frames do.
     #[inline]
     pub fn note_length(&mut self, joining: u64, now: Time) {
         if self.queues.len() + u64::from(self.departures.len()) + joining > u64::from(self.longest) {
@@ -358,7 +358,7 @@ impl SwitchPort {
         self.record.counters.waited(1, u64::from(len_bytes), arrived, start);
     }
 
-    /// QueueRecord the frame being sent at the end of the run.
+    /// Counts the frame being sent at the end of the run.
     pub fn counters_rest(&mut self) {
         if let Some(&sending) = self.departures.front() {
             self.counters(&sending);

@@ -169,7 +169,7 @@ impl Receive {
         self.answers_data
     }
 
-    /// QueueRecord a data frame. `number` is the flow's index.
+    /// Counts a data frame. `number` is the flow's index.
     #[inline(always)]
     pub fn deliver(&mut self, number: usize, frame: &Packet) {
         let counters = &mut self.ends[number].counters;

@@ -201,8 +201,8 @@ impl QueueCounters {
         }
     }
 
-    /// Counts a packet as received and enqueued; returns its row. If it is dropped on arrival, [`QueueCounters::drop_at`]
-    /// corrects the count.
+    /// Counts a packet as received and enqueued; returns its row. If it is dropped on arrival,
+    /// [`QueueCounters::drop_at`] corrects the count.
     #[inline]
     pub fn arrival(&mut self, packet: &Packet) -> usize {
         self.arrival_at(self.row_of(packet.direction_index()), packet.time)
@@ -219,7 +219,7 @@ impl QueueCounters {
         row
     }
 
-    /// QueueRecord arrival, wait and departure of a packet that a FIFO admits and begins to send at `start`, perhaps after
+    /// Counts arrival, wait and departure of a packet that a FIFO admits and begins to send at `start`, perhaps after
     /// the end of the run.
     #[inline]
     pub fn let_in(&mut self, packet: &Packet, start: Time) {
@@ -413,7 +413,7 @@ impl QueueRecord {
     }
 }
 
-/// QueueRecord drops and marks, and frees the SACK blocks of dropped ACKs.
+/// Counts drops and marks, and frees the SACK blocks of dropped ACKs.
 pub(crate) struct CountingSink<'a> {
     pub counters: &'a mut QueueCounters,
     pub tables: &'a mut SideTables,

@@ -1,4 +1,4 @@
-//! QueueRecord by themselves.
+//! Counters by themselves.
 
 use forebay_qdisc::{Ecn, Span};
 

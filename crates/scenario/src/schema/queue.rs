@@ -57,8 +57,8 @@ impl<'g> Switch<'g> {
         self.path = format!("link/{link}");
     }
 
-    /// A switch with drop-tail in the place of each custom discipline: for what can be said of a queue without those who make its
-    /// custom disciplines.
+    /// A switch with drop-tail in the place of each custom discipline: for what can be said of a queue without those
+    /// who make its custom disciplines.
     pub(crate) fn of_stand_ins() -> Self {
         Self::new(0, Some(&StandIns))
     }

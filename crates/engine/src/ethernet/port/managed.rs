@@ -52,7 +52,7 @@ impl SwitchPort {
         self.obeyed.next_freedom(now).min(polled)
     }
 
-    /// QueueRecord the queue length after calls of the disciplines.
+    /// Records the queue length after calls of the disciplines.
     pub fn note_managed_length(&mut self, now: Time) {
         let waiting = self.waiting(now);
         if waiting > u64::from(self.longest) {

@@ -68,7 +68,7 @@ impl EthernetSwitch {
         report.control(self.control);
     }
 
-    /// QueueRecord a frame that has not been sent by the end of the run.
+    /// Counts a frame that has not been sent by the end of the run.
     fn counters_waiting(&mut self, packet: &Packet, number: usize, end: Time, backlog: &mut Backlog) {
         let len_bytes = u64::from(packet.len_bytes());
         let row = self.entry(packet).row() as usize;
