@@ -27,6 +27,6 @@ pub enum RunError {
     #[error("{0}")]
     CustomDiscipline(String),
     /// Packets were lost or made up: a fault in the simulator itself.
-    #[error("the record do not balance, which is a fault in Forebay; please report it: {0}")]
+    #[error("the counters do not balance, which is a fault in Forebay; please report it: {0}")]
     Invariant(String),
 }

@@ -1,8 +1,9 @@
 //! Hosts: the endpoints of flows.
 
+pub(crate) mod application;
 pub(crate) mod by_host;
 pub(crate) mod cells;
-pub(crate) mod conversation;
+pub(crate) mod connection;
 pub(crate) mod endpoint;
 pub(crate) mod endpoints;
 pub(crate) mod hosts;

@@ -12,7 +12,7 @@
 //! | `driver/` | the order in which parts run, and its containers |
 //! | `packet.rs`, `packet/` | the packet, and what only some packets carry |
 //! | `link.rs` | a link: serialisation at a rate, propagation, impairments |
-//! | `host/` | the endpoints of flows |
+//! | `host/` | the endpoints of flows, with their applications |
 //! | `router/` | the ports of hosts and routers: a queue with its link |
 //! | `crossbar.rs` | a switch fabric with its inputs |
 //! | `ethernet/` | switches and adapters of a lossless Ethernet |
@@ -35,6 +35,7 @@ mod spec;
 
 pub use driver::windows::GENERATED_IN_ROUND;
 pub use error::RunError;
+pub use host::application::{Application, ApplicationKind, Role, SharedKind, Socket};
 pub use network::{Network, NetworkBuilder};
 pub use observe::deadlock::Deadlock;
 pub use observe::machine::available_memory;

@@ -16,7 +16,7 @@ use crate::observe::report::Report;
 use crate::observe::results::RunResult;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
-use crate::spec::{Application, FlowSpec, LinkId, LinkSpec, NodeIndex, NodeSpec, Probes, Transport};
+use crate::spec::{FlowSpec, LinkId, LinkSpec, NodeIndex, NodeSpec, Probes, TcpData, Transport};
 
 /// Collects nodes, links and flows; [`NetworkBuilder::build`] makes the network.
 pub struct NetworkBuilder {
@@ -63,11 +63,11 @@ impl NetworkBuilder {
         self.network.links.add(link)
     }
 
-    /// Adds a flow. A request/response flow becomes two: its requests travel as a flow of their own, named
-    /// `NAME/request`.
+    /// Adds a flow. One with data both ways becomes two ([`FlowSpec::flows`]): what the client sends is a flow of its
+    /// own, named `NAME/request`.
     pub fn add_flow(&mut self, flow: FlowSpec) {
         let request = match &flow.transport {
-            Transport::Tcp { application: Application::RequestResponse { .. }, .. } => Some(FlowSpec {
+            Transport::Tcp { data: TcpData::BothWays(_), .. } => Some(FlowSpec {
                 name: format!("{}/request", flow.name),
                 group: format!("{}/request", flow.group),
                 transport: flow.transport.clone(),

@@ -4,24 +4,19 @@
 
 mod support;
 
-use forebay_engine::{Application, Distribution, FlowSpec, NetworkBuilder, NodeSpec, Probes, Transport};
+use forebay_engine::{Distribution, FlowSpec, NetworkBuilder, NodeSpec, Probes, TcpData, Transport};
 use forebay_qdisc::{Drr, DrrConfig, Queue, Rate, Span, Time};
 use forebay_tcp::TcpConfig;
+use support::traffic;
 use support::{Star, drop_tail, plain_link, tcp, udp};
 
 /// TCP of all kinds, UDP and a conversation, more than the bottleneck can take.
 fn mixed() -> Star {
     let plain = TcpConfig::ns2(64);
     let sack = TcpConfig { sack: true, delayed_ack: true, ..plain.clone() };
-    let conversation = Transport::Tcp {
-        config: plain.clone(),
-        application: Application::RequestResponse {
-            request_bytes: 200,
-            response: Distribution::Pareto { mean: 20_000.0, shape: 1.3 },
-            think: Distribution::Exponential(5e10),
-        },
-    };
-    let fixed = Transport::Tcp { config: plain.clone(), application: Application::Fixed { bytes: 500_000 } };
+    let data = traffic::questions(200, 20_000, Distribution::Exponential(5e10));
+    let conversation = Transport::Tcp { config: plain.clone(), data };
+    let fixed = Transport::Tcp { config: plain.clone(), data: TcpData::Fixed { bytes: 500_000 } };
     Star::default()
         .flow("plain", tcp(plain), 0)
         .flow("sack", tcp(sack), 100)

@@ -7,14 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use forebay_engine::{
-    Application, CellArrivals, CrossbarSpec, Distribution, FlowSpec, Impairments, Inputs, LinkSpec, Network,
-    NetworkBuilder, NodeSpec, Probes, RateStep, RunError, ServiceStep, TraceSpec, Transport, UdpPattern,
+    CellArrivals, CrossbarSpec, Distribution, FlowSpec, Impairments, Inputs, LinkSpec, Network, NetworkBuilder,
+    NodeSpec, Probes, RateStep, RunError, ServiceStep, SharedKind, TcpData, TraceSpec, Transport, UdpPattern,
 };
 use forebay_qdisc::{Queue, Rate, Rng, Time};
 use forebay_records::random::stream;
 use forebay_switching::{InputFifos, SharedMemory, VirtualOutputQueues};
 use forebay_units::QueueSize;
 
+use crate::applications::Application;
 use crate::build::hosts::HostTimes;
 use crate::custom_disciplines::CustomDisciplines;
 use crate::lan::Lan;
@@ -73,11 +74,13 @@ pub(crate) fn network(
         let watched_flows = watched.get(link.name.as_str()).cloned().unwrap_or_default();
         builder.add_link(link_spec(link, &plan.outline, switch, custom, watched_flows, seed, out)?);
     }
+    let kinds: Vec<Option<SharedKind>> = scenario.flows.iter().map(|group| group.app.shared_kind()).collect();
     for (index, planned) in std::mem::take(&mut plan.flows).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
-        builder.add_flow(flow(planned, scenario, lan, &host_times, seed)?);
+        let kind = kinds[planned.group].as_ref();
+        builder.add_flow(flow(planned, scenario, kind, lan, &host_times, seed)?);
     }
     go_on()?;
     drop(switches);
@@ -201,16 +204,11 @@ fn watched_flows<'a>(plan: &Plan<'_>, scenario: &'a ScenarioSpec) -> BTreeMap<&'
             if names.contains(planned.name.as_str()) || names.contains(group.name.as_str()) {
                 watched.push(flow);
             }
-            flow += flows_of(&group.app);
+            flow += group.flows_each();
         }
         watched
     };
     names.into_iter().map(|(queue, names)| (queue, watched_at(&names))).collect()
-}
-
-/// How many flows of the engine a flow with this application is: see [`NetworkBuilder::add_flow`].
-fn flows_of(app: &schema::Application) -> u32 {
-    if matches!(app, schema::Application::RequestResponse(_)) { 2 } else { 1 }
 }
 
 /// A limit in packets.
@@ -243,6 +241,7 @@ fn crossbar(fabric: &PlannedFabric, scenario: &ScenarioSpec) -> Result<CrossbarS
 fn flow(
     planned: PlannedFlow,
     scenario: &ScenarioSpec,
+    kind: Option<&SharedKind>,
     lan: Option<&Lan<'_>>,
     host_times: &HostTimes,
     seed: u64,
@@ -257,16 +256,12 @@ fn flow(
     let transport = match &group.transport {
         schema::Transport::Tcp(config) => Transport::Tcp {
             config: config.clone(),
-            application: match &group.app {
-                schema::Application::Unlimited => Application::Unlimited,
-                schema::Application::Fixed(fixed) => {
-                    Application::Fixed { bytes: (draw("size", fixed.size.bytes()) as u64).max(1) }
+            data: match (&group.app, kind) {
+                (_, Some(kind)) => TcpData::BothWays(kind.clone()),
+                (Application::Fixed(fixed), None) => {
+                    TcpData::Fixed { bytes: (draw("size", fixed.size.bytes()) as u64).max(1) }
                 }
-                schema::Application::RequestResponse(app) => Application::RequestResponse {
-                    request_bytes: app.request.0,
-                    response: app.response.bytes(),
-                    think: app.think.picoseconds(),
-                },
+                (_, None) => TcpData::Unlimited,
             },
         },
         schema::Transport::Udp(udp) => Transport::Udp {

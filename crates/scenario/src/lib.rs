@@ -3,6 +3,7 @@
 //! [`Scenario::load`] takes TOML text to a validated [`Scenario`] or to one [`ScenarioError`] that shows what is wrong
 //! and where. The schema is written once, in [`schema`]; [`json_schema`] and [`choices`] are made from it.
 
+mod applications;
 mod build;
 mod catalogue;
 mod cost;
@@ -21,6 +22,7 @@ mod tc;
 mod validate;
 mod warnings;
 
+pub use applications::{Application, FixedSize, request_response::RequestResponse};
 pub use catalogue::{Choice, Parameter, choices, json_schema};
 pub use cost::{Cost, Workload, cost, cost_in};
 pub use custom_disciplines::{CustomDisciplines, Site};

@@ -12,7 +12,7 @@ use forebay_units::Rate;
 
 use crate::load::Scenario;
 use crate::plan::outline::{Crossed, Outline};
-use crate::schema::{Application, LinkSpec, QueueSpec, ScenarioSpec, SeriesKind, Switch, Transport};
+use crate::schema::{LinkSpec, QueueSpec, ScenarioSpec, SeriesKind, Switch, Transport};
 
 /// The program with its libraries.
 const PROGRAM: f64 = 8e6;
@@ -131,9 +131,7 @@ fn flows(outline: &Outline<'_>) -> [(&'static str, f64, f64); 4] {
             Transport::Cells(_) => 2,
             Transport::Frames(_) => 3,
         };
-        // Requests and responses are a flow each.
-        let each = if matches!(group.app, Application::RequestResponse(_)) { 2.0 } else { 1.0 };
-        kinds[kind].1 += outline.count_of(group) as f64 * each;
+        kinds[kind].1 += outline.count_of(group) as f64 * f64::from(group.flows_each());
     }
     kinds
 }

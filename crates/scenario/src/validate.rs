@@ -2,7 +2,7 @@
 //!
 //! Each check names the path of the value that it refuses, from which its place in the text is found.
 
-mod check;
+pub(crate) mod check;
 pub(crate) mod ethernet;
 mod flows;
 mod frames;

@@ -7,8 +7,9 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::driver::ties::salt_of_endpoint;
 use crate::error::RunError;
+use crate::host::application::{Role, SharedKind};
 use crate::host::cells::{CellFlow, CellSource, CellSourceParts};
-use crate::host::conversation::{Client, Conversation, ConversationParts, Role};
+use crate::host::connection::Connection;
 use crate::host::endpoint::MadeEndpoint;
 use crate::host::send_path::SendPath;
 use crate::host::tcp::{Acknowledger, Bulk, TcpSink, TcpSource, Transmitter};
@@ -17,7 +18,7 @@ use crate::observe::flow_counters::{EndpointContext, ReceiveCounters, ReceiveRec
 use crate::observe::interval::Checkpoints;
 use crate::packet::FlowId;
 use crate::spec::flows::{Flow, Flows};
-use crate::spec::{Application, Distribution, NodeIndex, Transport};
+use crate::spec::{Distribution, NodeIndex, TcpData, Transport};
 
 /// Index of an endpoint.
 pub(crate) type EndpointId = u32;
@@ -49,7 +50,7 @@ impl Numbers {
         while ends.len() < flows.len() {
             let (flow, next) = (ends.len() as FlowId, flow_of.len() as EndpointId);
             match flows.get(ends.len()).transport {
-                Transport::Tcp { application: Application::RequestResponse { .. }, .. } => {
+                Transport::Tcp { data: TcpData::BothWays(_), .. } => {
                     ends.extend([(next, next + 1), (next + 1, next)]);
                     flow_of.extend([flow; 2]);
                 }
@@ -169,7 +170,7 @@ impl Endpoints<'_> {
     pub fn bulk_end(&self, endpoint: EndpointId) -> Option<BulkEnd> {
         let (flow, is_source) = self.flow(endpoint);
         match self.flows.get(flow).transport {
-            Transport::Tcp { application: Application::Unlimited | Application::Fixed { .. }, .. } => {
+            Transport::Tcp { data: TcpData::Unlimited | TcpData::Fixed { .. }, .. } => {
                 Some(if is_source { BulkEnd::Source } else { BulkEnd::Sink })
             }
             _ => None,
@@ -217,14 +218,11 @@ impl Endpoints<'_> {
             Transport::Frames { .. } => {
                 return Err(RunError::Invariant(format!("`{}`: frames without adapters", spec.name)));
             }
-            Transport::Tcp { config, application } => {
-                let bulk = match application {
-                    Application::Unlimited => Bulk::Until(spec.stop),
-                    Application::Fixed { bytes } => Bulk::Bytes(*bytes),
-                    Application::RequestResponse { request_bytes, response, think } => {
-                        let sizes = (*request_bytes, *response, *think);
-                        return Ok(self.conversation(index, is_source, config, sizes));
-                    }
+            Transport::Tcp { config, data } => {
+                let bulk = match data {
+                    TcpData::Unlimited => Bulk::Until(spec.stop),
+                    TcpData::Fixed { bytes } => Bulk::Bytes(*bytes),
+                    TcpData::BothWays(kind) => return Ok(self.connection(index, is_source, config, kind)),
                 };
                 if is_source {
                     let transmitter = self.transmitter(index, spec, config);
@@ -249,14 +247,8 @@ impl Endpoints<'_> {
         (first..first + sharing(self.flows, first)).map(cell_flow).collect()
     }
 
-    /// An end of a conversation: the server sends `response` and receives `request`, the client the other way round.
-    fn conversation(
-        &self,
-        index: usize,
-        is_server: bool,
-        config: &TcpConfig,
-        (request_bytes, size, think): (u64, Distribution, Distribution),
-    ) -> MadeEndpoint {
+    /// An end of a connection: the server sends the first flow and receives the second, the client the other way round.
+    fn connection(&self, index: usize, is_server: bool, config: &TcpConfig, kind: &SharedKind) -> MadeEndpoint {
         let (response, request) = (self.flows.get(index), self.flows.get(index + 1));
         let response_config = TcpConfig { handshake: false, ..config.clone() };
         let (transmitter, acknowledger, role, start) = if is_server {
@@ -264,18 +256,10 @@ impl Endpoints<'_> {
             (transmitter, self.acknowledger(index + 1, request, config), Role::Server, Time::NEVER)
         } else {
             let transmitter = self.transmitter(index + 1, request, config);
-            let think_rng = self.random(response, "/think");
-            let client = Role::Client(Client { think, think_rng, stop: response.stop, asked: None });
-            (transmitter, self.acknowledger(index, response, &response_config), client, response.start)
+            (transmitter, self.acknowledger(index, response, &response_config), Role::Client, response.start)
         };
-        MadeEndpoint::Other(Box::new(Conversation::new(ConversationParts {
-            transmitter,
-            acknowledger,
-            role,
-            request_bytes,
-            response: size,
-            response_rng: self.random(response, "/response"),
-            start,
-        })))
+        let stream = |name: &str| self.random(response, &format!("/{name}"));
+        let application = kind.0.end(role, &stream, response.stop);
+        MadeEndpoint::Other(Box::new(Connection::new(transmitter, acknowledger, application, start)))
     }
 }

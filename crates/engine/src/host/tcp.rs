@@ -1,5 +1,5 @@
 //! TCP endpoints: the state machines of `forebay-tcp`, with the simulated packets below and a bulk transfer on top.
-//! Requests and responses are in [`crate::host::conversation`].
+//! Data both ways is in [`crate::host::connection`].
 
 mod ends;
 

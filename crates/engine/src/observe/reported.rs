@@ -44,7 +44,7 @@ impl FlowLabels {
     /// Flows of a group must come one after the other.
     pub fn push(&mut self, name: &str, group: &str, kind: &'static str) {
         self.names.push(name);
-        // A conversation is two flows of two groups.
+        // A connection with data both ways is two flows of two groups.
         let known = self.groups.iter().rev().take(2).position(|(other, of_kind)| other == group && *of_kind == kind);
         let place = known.map_or(self.groups.len(), |back| self.groups.len() - 1 - back);
         if known.is_none() {

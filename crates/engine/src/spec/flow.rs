@@ -1,14 +1,15 @@
-//! A flow: its transport, its application, and its ends.
+//! A flow: its transport, its data, and its ends.
 
 use forebay_qdisc::{Span, Time};
 use forebay_switching::Bytes;
 use forebay_tcp::TcpConfig;
 
+use crate::host::application::SharedKind;
 use crate::spec::{CellArrivals, Distribution, FrameArrivals, NodeIndex, UdpPattern};
 
-/// The application of a TCP connection.
+/// The data of a TCP connection.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Application {
+pub enum TcpData {
     /// Data without end.
     Unlimited,
     /// This many bytes, then close.
@@ -16,15 +17,8 @@ pub enum Application {
         /// The bytes.
         bytes: u64,
     },
-    /// The flow's destination asks, its source answers, over one connection.
-    RequestResponse {
-        /// Bytes of a request.
-        request_bytes: u64,
-        /// Size of a response in bytes.
-        response: Distribution,
-        /// Time from a response to the next request in picoseconds.
-        think: Distribution,
-    },
+    /// Those of applications at both ends. The flow's source is the server.
+    BothWays(SharedKind),
 }
 
 /// The transport of a flow.
@@ -34,8 +28,8 @@ pub enum Transport {
     Tcp {
         /// Its settings, validated.
         config: TcpConfig,
-        /// Its application.
-        application: Application,
+        /// Its data.
+        data: TcpData,
     },
     /// UDP.
     Udp {

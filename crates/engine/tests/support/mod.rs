@@ -5,8 +5,8 @@
 pub mod traffic;
 
 use forebay_engine::{
-    Application, Distribution, FlowSpec, Impairments, LinkSpec, Network, NetworkBuilder, NodeIndex, NodeSpec, Packet,
-    Probes, RunResult, Transport, UdpPattern,
+    Distribution, FlowSpec, Impairments, LinkSpec, Network, NetworkBuilder, NodeIndex, NodeSpec, Packet, Probes,
+    RunResult, TcpData, Transport, UdpPattern,
 };
 use forebay_qdisc::{DropTail, DropTailConfig, Queue, Rate, Span, Time};
 use forebay_tcp::TcpConfig;
@@ -68,7 +68,7 @@ pub fn plain_link(name: &str, (from, to): (NodeIndex, NodeIndex), rate: Rate, pr
 }
 
 pub fn tcp(config: TcpConfig) -> Transport {
-    Transport::Tcp { config, application: Application::Unlimited }
+    Transport::Tcp { config, data: TcpData::Unlimited }
 }
 
 pub fn udp(mbps: f64, jitter: f64) -> Transport {

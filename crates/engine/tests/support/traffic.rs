@@ -1,15 +1,77 @@
 //! Transports and disciplines for networks that take any.
 
-use forebay_engine::{Application, Distribution, Packet, Transport, UdpPattern};
+use std::sync::Arc;
+
+use forebay_engine::{
+    Application, ApplicationKind, Distribution, Packet, Role, SharedKind, Socket, TcpData, Transport, UdpPattern,
+};
 use forebay_qdisc::{
-    Cbq, CbqClass, CbqConfig, Codel, CodelConfig, FqCodel, FqCodelConfig, Queue, Rate, Red, RedConfig, Span,
+    Cbq, CbqClass, CbqConfig, Codel, CodelConfig, FqCodel, FqCodelConfig, Queue, Rate, Red, RedConfig, Span, Time,
 };
 use forebay_tcp::TcpConfig;
 use forebay_units::{Bytes, QueueSize};
+use rand_pcg::Pcg64Mcg;
 
 use super::drop_tail;
 
-/// TCP in bulk and in conversations, and UDP.
+/// Questions of one size, answers of another, and a pause.
+#[derive(Debug)]
+struct Questions {
+    question_bytes: u64,
+    answer_bytes: u64,
+    /// In picoseconds.
+    pause: Distribution,
+}
+
+pub fn questions(question_bytes: u64, answer_bytes: u64, pause: Distribution) -> TcpData {
+    TcpData::BothWays(SharedKind(Arc::new(Questions { question_bytes, answer_bytes, pause })))
+}
+
+impl ApplicationKind for Questions {
+    fn end(&self, role: Role, stream: &dyn Fn(&str) -> Pcg64Mcg, _stop: Time) -> Box<dyn Application> {
+        let &Self { question_bytes, answer_bytes, pause } = self;
+        let (writes, awaits, pause) = match role {
+            Role::Client => (question_bytes, answer_bytes, pause),
+            Role::Server => (answer_bytes, question_bytes, Distribution::Constant(0.0)),
+        };
+        Box::new(Talker { writes, awaits, heard: 0, pause, rng: stream("pause"), next: Time::NEVER })
+    }
+}
+
+/// An end that writes again a pause after it has heard enough.
+struct Talker {
+    writes: u64,
+    awaits: u64,
+    heard: u64,
+    pause: Distribution,
+    rng: Pcg64Mcg,
+    next: Time,
+}
+
+impl Application for Talker {
+    fn on_start(&mut self, socket: &mut Socket<'_, '_>) {
+        socket.write(self.writes);
+    }
+
+    fn on_delivered(&mut self, socket: &mut Socket<'_, '_>) {
+        if socket.delivered_bytes() >= self.heard + self.awaits {
+            self.heard += self.awaits;
+            socket.complete_transfer(socket.now());
+            self.next = socket.now().saturating_add(self.pause.draw_span(&mut self.rng));
+        }
+    }
+
+    fn on_timer(&mut self, socket: &mut Socket<'_, '_>) {
+        self.next = Time::NEVER;
+        socket.write(self.writes);
+    }
+
+    fn next(&self) -> Time {
+        self.next
+    }
+}
+
+/// TCP in bulk and with data both ways, and UDP.
 pub fn transports() -> Vec<Transport> {
     let min_rto = Span::from_microseconds(100);
     let config = TcpConfig {
@@ -21,16 +83,11 @@ pub fn transports() -> Vec<Transport> {
         ..TcpConfig::default()
     };
     let without_sack = TcpConfig { sack: false, ecn: false, ..config.clone() };
-    let conversation = Application::RequestResponse {
-        request_bytes: 300,
-        response: Distribution::Constant(20_000.0),
-        think: Distribution::Exponential(1e8),
-    };
     let pattern = UdpPattern::Poisson { rate_bps: 1e8 };
     vec![
-        Transport::Tcp { config: config.clone(), application: Application::Unlimited },
-        Transport::Tcp { config, application: conversation },
-        Transport::Tcp { config: without_sack, application: Application::Fixed { bytes: 300_000 } },
+        Transport::Tcp { config: config.clone(), data: TcpData::Unlimited },
+        Transport::Tcp { config, data: questions(300, 20_000, Distribution::Exponential(1e8)) },
+        Transport::Tcp { config: without_sack, data: TcpData::Fixed { bytes: 300_000 } },
         Transport::Udp { pattern, length: Distribution::Uniform(40.0, 1500.0), header_bytes: 28, ecn: true },
     ]
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use forebay_qdisc::{Backlog, FlowKey, Time};
 use forebay_scenario::names;
-use forebay_scenario::schema::{Application, FlowGroup, ScenarioSpec};
+use forebay_scenario::schema::ScenarioSpec;
 use pyo3::create_exception;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -140,7 +140,7 @@ fn flow_name(scenario: &ScenarioSpec, key: FlowKey) -> String {
     let (mut number, is_ack) = (key.0 >> 1, key.0 & 1 == 1);
     let of = if is_ack { " (its ACKs)" } else { "" };
     for group in &scenario.flows {
-        let each = flows_each(group);
+        let each = u64::from(group.flows_each());
         let flows = names::flows_of(scenario, group);
         if let Some(name) = flows.get((number / each) as usize) {
             let request = if number % each == 1 { "/request" } else { "" };
@@ -149,8 +149,4 @@ fn flow_name(scenario: &ScenarioSpec, key: FlowKey) -> String {
         number -= each * flows.len() as u64;
     }
     format!("number {}", key.0)
-}
-
-fn flows_each(group: &FlowGroup) -> u64 {
-    if matches!(group.app, Application::RequestResponse(_)) { 2 } else { 1 }
 }

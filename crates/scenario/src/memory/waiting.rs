@@ -5,11 +5,10 @@ use std::borrow::Cow;
 use forebay_engine::GENERATED_IN_ROUND;
 use forebay_units::{QueueSize, Rate};
 
+use crate::applications::Application;
 use crate::lan::Lan;
 use crate::plan::outline::{Links, Outline, Role};
-use crate::schema::{
-    Application, Direction, FlowGroup, HostQueue, LinkSpec, OneOrMany, ScenarioSpec, Transport, UdpPattern,
-};
+use crate::schema::{Direction, FlowGroup, HostQueue, LinkSpec, OneOrMany, ScenarioSpec, Transport, UdpPattern};
 
 /// Of the packets on their way the buffers of access links and others hold some, too.
 const BESIDE_THE_BOTTLENECK: f64 = 1.5;
@@ -228,10 +227,10 @@ fn window(group: &FlowGroup) -> f64 {
     let Transport::Tcp(config) = &group.transport else { return 0.0 };
     let window = config.max_window_segments.min(config.max_congestion_window_segments.unwrap_or(u32::MAX));
     let segments = |bytes: u64| bytes as f64 / f64::from(config.payload_bytes().max(1)) + 1.0;
-    let asked = match &group.app {
-        Application::Unlimited => f64::INFINITY,
-        Application::Fixed(fixed) => segments(fixed.size.mean().0),
-        Application::RequestResponse(app) => segments(app.response.mean().0),
+    let asked = match (&group.app, group.app.both_ways()) {
+        (_, Some((_, app))) => segments(app.message_bytes()),
+        (Application::Fixed(fixed), None) => segments(fixed.size.mean().0),
+        (_, None) => f64::INFINITY,
     };
     f64::from(window).min(asked)
 }

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::fmt;
 
 use forebay_tcp::{BicConfig, CubicConfig, TcpConfig};
-use forebay_units::{Bytes, Rate, Span};
+use forebay_units::{Rate, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 
 use super::tagged::{self, Algorithm};
 use super::{Cells, Frames, HostJitter, LinkSpec, OneOrMany, SizeDistribution, SpanDistribution};
+use crate::applications::Application;
 
 /// A group of flows that differ only in their random numbers.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
@@ -236,40 +237,6 @@ pub struct RateStep {
 /// Size of a packet: a size distribution whose draws are cut to what a packet can be, 1 B to 65535 B.
 pub type PacketSize = SizeDistribution;
 
-/// The data that a TCP flow sends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Application {
-    /// An unlimited amount, at the rate that the network allows.
-    #[default]
-    Unlimited,
-    /// One transfer.
-    Fixed(FixedSize),
-    /// Requests and responses, with pauses.
-    RequestResponse(RequestResponse),
-}
-
-/// One transfer, after which the connection closes.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FixedSize {
-    /// Payload bytes; a distribution is drawn once for each flow.
-    pub size: SizeDistribution,
-}
-
-/// Repeated over one connection: the user sends a request, the server responds, the user thinks.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RequestResponse {
-    /// Payload bytes of a request.
-    pub request: Bytes,
-    /// Payload bytes of a response; drawn each time.
-    pub response: SizeDistribution,
-    /// Time from the end of a response to the next request; drawn each time.
-    #[serde(default)]
-    pub think: SpanDistribution,
-}
-
 /// Router of a chain at which the flows of a group join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enters {
@@ -310,6 +277,12 @@ impl FlowGroup {
     #[must_use]
     pub fn flows(&self) -> u32 {
         self.count.unwrap_or(1)
+    }
+
+    /// Number of flows of the engine that each is: data both ways make two.
+    #[must_use]
+    pub fn flows_each(&self) -> u32 {
+        if self.app.both_ways().is_some() { 2 } else { 1 }
     }
 
     /// Name of the group's flow `index`, from 0.

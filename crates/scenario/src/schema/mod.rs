@@ -27,8 +27,7 @@ pub use ethernet::{
 pub(crate) use ethernet::{OTHERS, SCHEMES};
 pub(crate) use flows::TCP_VARIANTS;
 pub use flows::{
-    Application, Constant, Direction, Enters, FixedSize, FlowGroup, OnOff, PacketSize, Poisson, RateStep,
-    RequestResponse, Transport, Udp, UdpPattern,
+    Constant, Direction, Enters, FlowGroup, OnOff, PacketSize, Poisson, RateStep, Transport, Udp, UdpPattern,
 };
 pub use host::{HostJitter, HostQueue};
 pub use link::{GraphLink, Impairments, LinkSpec, ServicePeriod};

@@ -7,13 +7,16 @@ use std::collections::BTreeMap;
 use forebay_tcp::TcpConfig;
 use forebay_units::{Bytes, Span};
 
-use super::check::{DAY, LONGEST_RUN, Validity, check_fraction, check_name, check_rate, check_span, require};
+use super::check::{
+    DAY, LONGEST_RUN, Validity, check_fraction, check_name, check_rate, check_span, check_transfer, require,
+};
 use super::reach::Reach;
 use super::{frames, switch};
+use crate::applications::Application;
 use crate::plan::outline::Outline;
 use crate::schema::{
-    Application, Enters, FlowGroup, HostJitter, OneOrMany, RateStep, ScenarioSpec, SizeDistribution, SpanDistribution,
-    Transport, Udp, UdpPattern,
+    Enters, FlowGroup, HostJitter, OneOrMany, RateStep, ScenarioSpec, SizeDistribution, SpanDistribution, Transport,
+    Udp, UdpPattern,
 };
 
 const MOST_FLOWS: u64 = 1 << 24;
@@ -23,8 +26,6 @@ const LONGEST_PROCESSING: Span = Span::from_seconds(1);
 const LARGEST_PACKET: u64 = 65_535;
 /// On periods that a packet may take on average: each costs time.
 const MOST_PERIODS: u64 = 1000;
-/// More bytes than any link here carries in the longest run.
-const LARGEST_TRANSFER: u64 = 1_000_000_000_000_000;
 
 pub(super) fn validate(outline: &Outline<'_>, path: &Path) -> Validity {
     let spec = outline.spec;
@@ -152,15 +153,10 @@ fn tcp(group: &FlowGroup, config: &TcpConfig, at: &Path) -> Validity {
         "for TCP write `transport.tcp.ecn`",
     )?;
     let app = at.key("app");
-    match &group.app {
-        Application::Unlimited => Ok(()),
-        Application::Fixed(fixed) => check_transfer(&fixed.size, &app.key("fixed.size")),
-        Application::RequestResponse(request_response) => {
-            let app = app.key("request_response");
-            check_transfer(&SizeDistribution::Constant(request_response.request), &app.key("request"))?;
-            check_transfer(&request_response.response, &app.key("response"))?;
-            check_span(&request_response.think, DAY, &app.key("think"))
-        }
+    match (&group.app, group.app.both_ways()) {
+        (_, Some((key, both_ways))) => both_ways.check(&app.key(key)),
+        (Application::Fixed(fixed), None) => check_transfer(&fixed.size, &app.key("fixed.size")),
+        (_, None) => Ok(()),
     }
 }
 
@@ -224,15 +220,6 @@ fn steps(steps: &[RateStep], path: &Path) -> Validity {
 pub(super) fn check_packet(size: Bytes, path: &Path) -> Validity {
     let holds = (1..=LARGEST_PACKET).contains(&size.0);
     require(holds, || path.clone(), || format!("no packet has {} B", size.0), "expected 1 B to 65535 B")
-}
-
-fn check_transfer(size: &SizeDistribution, path: &Path) -> Validity {
-    let (least, most) = match *size {
-        SizeDistribution::Uniform(low, high) => (low, high),
-        _ => (size.mean(), size.mean()),
-    };
-    let holds = least.0 >= 1 && most.0 <= LARGEST_TRANSFER;
-    require(holds, || path.clone(), || format!("`{}` is out of bounds", path.name()), "expected 1 B to 1000000 GB")
 }
 
 /// Checks the keys that say where the group's flows begin and end.

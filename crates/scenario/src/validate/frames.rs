@@ -9,9 +9,10 @@ use forebay_units::Span;
 
 use super::check::{Validity, check_rate, require};
 use super::lan::{check_constant, rates};
+use crate::applications::Application;
 use crate::lan::Lan;
 use crate::plan::outline::Outline;
-use crate::schema::{Application, FlowGroup, FrameOnOff, Frames, OTHERS, OneOrMany, ScenarioSpec, Transport};
+use crate::schema::{FlowGroup, FrameOnOff, Frames, OTHERS, OneOrMany, ScenarioSpec, Transport};
 
 /// The longest length that a packet can have.
 const LONGEST_FRAME: u64 = 65_535;

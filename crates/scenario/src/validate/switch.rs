@@ -131,7 +131,7 @@ pub(super) fn cells(group: &FlowGroup, cells: &Cells, outline: &Outline<'_>, at:
         ("count", group.count.is_some()),
         ("access", group.access.is_some()),
         ("stagger", group.stagger.picoseconds() > 0),
-        ("app", !matches!(group.app, crate::schema::Application::Unlimited)),
+        ("app", !matches!(group.app, crate::applications::Application::Unlimited)),
         ("ecn", group.ecn),
     ] {
         let message = || format!("`{key}` is not for cells");
