@@ -48,6 +48,7 @@ use crate::host::outbox::NodePorts;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::queue_counters::{QueueCounters, QueueRecord};
 use crate::observe::queue_series::QueueSeries;
+use crate::observe::transfers::SharedTable;
 use crate::packet::FlowId;
 use crate::packet::side_tables::SideTables;
 use crate::spec::flows::Flows;
@@ -66,6 +67,8 @@ pub(crate) struct Description {
     pub paths: PathPolicyConfig,
     /// Datagrams that may wait at a host for its own uplink.
     pub device_queue_limit: Option<u32>,
+    /// The table of transfers that are complete.
+    pub transfer_table: Option<SharedTable>,
 }
 
 impl Description {
@@ -118,6 +121,7 @@ struct Maker<'a> {
     names: StringColumn,
     flows: &'a Flows,
     device_queue_limit: Option<u32>,
+    transfer_table: Option<SharedTable>,
     graph: &'a Graph,
     nodes: &'a DriverNodes,
     ports: Ports<'a>,
@@ -129,7 +133,7 @@ struct Maker<'a> {
 impl<'a> Maker<'a> {
     fn new(network: &'a mut Description, graph: &'a Graph, nodes: &'a DriverNodes, ways: Ways<'a>) -> Self {
         let Description { seed, measured, probes, device_queue_limit, .. } = *network;
-        let Description { nodes: specs, node_names, links, flows, .. } = network;
+        let Description { nodes: specs, node_names, links, flows, transfer_table, .. } = network;
         let control = flows.len() + links.all.len().div_ceil(2);
         let traced = ports::traced_flows(flows, control);
         let (mut crossbars, mut switches, mut adapters) = (Vec::new(), Vec::new(), Vec::new());
@@ -151,6 +155,7 @@ impl<'a> Maker<'a> {
             names: std::mem::take(node_names),
             flows,
             device_queue_limit,
+            transfer_table: transfer_table.take(),
             graph,
             nodes,
             ports: Ports { links, graph, seed, measured, probes, traced, first_pause: 2 * flows.len() as FlowId },
@@ -205,7 +210,8 @@ impl<'a> Maker<'a> {
         let Self { flows, seed, measured, probes, device_queue_limit, .. } = *self;
         let sampled = probes.flows && probes.interval.is_some();
         let checkpoints = Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
-        Endpoints { flows, numbers, seed, checkpoints, sampled, device_queue_limit }
+        let transfer_table = self.transfer_table.clone();
+        Endpoints { flows, numbers, seed, checkpoints, sampled, device_queue_limit, transfer_table }
     }
 
     /// The salts of those endpoints of each node that send without an uplink.

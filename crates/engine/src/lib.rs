@@ -41,5 +41,6 @@ pub use observe::deadlock::Deadlock;
 pub use observe::machine::available_memory;
 pub use observe::results::{EngineStats, RunResult};
 pub use observe::trace::TraceSpec;
+pub use observe::transfers::{Transfer, TransferTable};
 pub use packet::{FlowId, Packet};
 pub use spec::*;

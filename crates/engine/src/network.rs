@@ -14,6 +14,7 @@ use crate::observe::interval::MeasuredInterval;
 use crate::observe::meter::{Meter, peak_rss_bytes};
 use crate::observe::report::Report;
 use crate::observe::results::RunResult;
+use crate::observe::transfers::{SharedTable, TransferTable};
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
 use crate::spec::{FlowSpec, LinkId, LinkSpec, NodeIndex, NodeSpec, Probes, TcpData, Transport};
@@ -37,6 +38,7 @@ impl NetworkBuilder {
             flows: Flows::default(),
             paths: PathPolicyConfig::default(),
             device_queue_limit: None,
+            transfer_table: None,
         };
         Self { network }
     }
@@ -49,6 +51,12 @@ impl NetworkBuilder {
     /// Sets which of several equal paths packets take. Without a call it is a single one.
     pub fn choose_paths(&mut self, policy: PathPolicyConfig) {
         self.network.paths = policy;
+    }
+
+    /// Writes the transfers that arrive during the run into `table` as they are completed. The order of flows in it
+    /// depends on the threads of the run.
+    pub fn write_transfers(&mut self, table: Box<dyn TransferTable>) {
+        self.network.transfer_table = Some(SharedTable::new(table));
     }
 
     /// Adds a node. Its name is that of its random streams and, for switches, in results.
@@ -95,10 +103,11 @@ impl NetworkBuilder {
     /// # Errors
     /// If the description contradicts itself, or the file of a trace cannot be created.
     pub fn build(mut self) -> Result<Network, RunError> {
+        let transfer_table = self.network.transfer_table.clone();
         let driver = self.network.assemble()?;
         let Description { measured, probes, flows, links, .. } = self.network;
         let report = Report::new(measured, flows.labels, links.names);
-        Ok(Network { driver, report, measured, sampling_interval: probes.interval })
+        Ok(Network { driver, report, measured, sampling_interval: probes.interval, transfer_table })
     }
 }
 
@@ -108,6 +117,7 @@ pub struct Network {
     report: Report,
     measured: MeasuredInterval,
     sampling_interval: Option<Span>,
+    transfer_table: Option<SharedTable>,
 }
 
 impl Network {
@@ -159,11 +169,12 @@ impl Network {
         control: &mut dyn FnMut(f64) -> bool,
         run: impl FnOnce(&mut Windows, &mut Progress<'_>) -> Result<(usize, f64), RunError>,
     ) -> Result<RunResult, RunError> {
-        let Self { mut driver, mut report, measured, sampling_interval } = self;
+        let Self { mut driver, mut report, measured, sampling_interval, transfer_table } = self;
         let meter = Meter::start();
         let mut progress = Progress::new(control, measured.to);
         let (threads, other_cpu_s) = run(&mut driver, &mut progress)?;
         driver.finish(&mut report);
+        transfer_table.map_or(Ok(()), |table| table.close())?;
         let mut result = report.close(sampling_interval)?;
         result.engine.events = progress.events;
         result.engine.threads = threads as u64;

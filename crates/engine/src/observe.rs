@@ -17,4 +17,5 @@ pub(crate) mod reported;
 pub(crate) mod results;
 pub(crate) mod tables;
 pub(crate) mod trace;
+pub(crate) mod transfers;
 pub(crate) mod warnings;

@@ -44,7 +44,7 @@ pub struct Packet {
     pub stamp: u64,
     /// Flow and direction (low half, see [`Packet::direction_index`]) and number (high half).
     identity: u64,
-    /// Length (16 bits), input port (24), flags (8), class (8), ECN codepoint (8), from the lowest bit.
+    /// Length (16 bits), input port (24), flags (8), class (8), ECN codepoint (2), generation (6), from the lowest bit.
     header: u64,
 }
 
@@ -119,6 +119,7 @@ const INPUT_PORT_MASK: u64 = (1 << 24) - 1;
 const FLAGS_SHIFT: u32 = 40;
 const CLASS_SHIFT: u32 = 48;
 const ECN_SHIFT: u32 = 56;
+const GENERATION_SHIFT: u32 = 58;
 
 /// The description of a packet that an endpoint sends.
 #[derive(Clone, Copy, Debug)]
@@ -142,6 +143,9 @@ pub struct PacketFields {
 }
 
 impl Packet {
+    /// Generations wrap at this number.
+    pub(crate) const GENERATIONS: u8 = 1 << (u64::BITS - GENERATION_SHIFT);
+
     /// A packet at the start of its path.
     #[inline]
     #[must_use]
@@ -191,6 +195,20 @@ impl Packet {
     #[must_use]
     pub const fn has(&self, flag: u8) -> bool {
         self.flags() & flag != 0
+    }
+
+    /// The same packet, of this generation, which is below [`Packet::GENERATIONS`]; it must be of generation 0.
+    #[inline]
+    #[must_use]
+    pub(crate) const fn of_generation(self, generation: u8) -> Self {
+        Self { header: self.header | (generation as u64) << GENERATION_SHIFT, ..self }
+    }
+
+    /// Which of the connections that used its flow one after the other it belongs to.
+    #[inline]
+    #[must_use]
+    pub const fn generation(&self) -> u8 {
+        (self.header >> GENERATION_SHIFT) as u8
     }
 
     /// Whether it travels against the data of its flow.
@@ -311,7 +329,7 @@ impl Packet {
 
 impl forebay_qdisc::Packet for Packet {
     fn flow(&self) -> FlowKey {
-        FlowKey(self.direction_index() as u64)
+        FlowKey(self.direction_index() as u64 | (self.header >> GENERATION_SHIFT) << u32::BITS)
     }
 
     fn len_bytes(&self) -> u32 {
@@ -346,7 +364,8 @@ impl forebay_qdisc::Packet for Packet {
     }
 }
 
-/// The key under which queue disciplines know a simulated flow: its ACKs are a flow of their own, as a five-tuple is.
+/// The key under which queue disciplines know the first connection of a simulated flow: its ACKs are a flow of their
+/// own, as a five-tuple is.
 #[must_use]
 pub const fn flow_key(flow: FlowId, ack: bool) -> FlowKey {
     FlowKey((flow as u64) << 1 | ack as u64)
@@ -378,14 +397,15 @@ mod tests {
                 class: 0xfd,
                 ecn,
             });
-            packet = packet.arriving(Time::NEVER, 0xff_fffc).arriving(Time::ZERO, 0x12_3456);
+            packet = packet.of_generation(0x3e).arriving(Time::NEVER, 0xff_fffc).arriving(Time::ZERO, 0x12_3456);
             assert_eq!((packet.number(), packet.flow_id()), (u32::MAX - 1, (1 << 31) - 2));
             assert_eq!((packet.len_bytes(), packet.flags(), packet.class()), (u32::from(u16::MAX) - 3, 0x7e, 0xfd));
-            assert_eq!(packet.flow(), flow_key(packet.flow_id(), packet.is_ack()));
-            assert_eq!((packet.input(), packet.ecn()), (0x12_3456, ecn));
+            assert_eq!(packet.flow().0, flow_key(packet.flow_id(), packet.is_ack()).0 | 0x3e << 32);
+            assert_eq!((packet.input(), packet.ecn(), packet.generation()), (0x12_3456, ecn, 0x3e));
             assert_eq!(forebay_qdisc::Packet::input_port(&packet), u16::MAX);
             forebay_qdisc::Packet::mark_ce(&mut packet);
             assert_eq!((packet.ecn(), packet.class()), (Ecn::CongestionExperienced, 0xfd));
+            assert_eq!(packet.generation(), 0x3e);
         }
     }
 

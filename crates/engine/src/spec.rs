@@ -25,7 +25,7 @@ pub(crate) mod traffic;
 pub use crossbar::{CrossbarSpec, Inputs};
 pub use distribution::Distribution;
 pub use ethernet::{AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl};
-pub use flow::{FlowSpec, TcpData, Transport};
+pub use flow::{FlowSpec, TcpData, Transfers, Transport};
 pub use link::{Impairments, LinkId, LinkSpec, ServiceStep};
 pub use node::{NodeIndex, NodeSpec};
 pub use probes::Probes;

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use forebay_engine::{
     CellArrivals, CrossbarSpec, Distribution, FlowSpec, Impairments, Inputs, LinkSpec, Network, NetworkBuilder,
-    NodeSpec, Probes, RateStep, RunError, ServiceStep, SharedKind, TcpData, TraceSpec, Transport, UdpPattern,
+    NodeSpec, Probes, RateStep, RunError, ServiceStep, SharedKind, TcpData, TraceSpec, Transfers, Transport,
+    UdpPattern,
 };
 use forebay_qdisc::{Queue, Rate, Rng, Time};
 use forebay_records::random::stream;
@@ -261,6 +262,11 @@ fn flow(
                 (Application::Fixed(fixed), None) => {
                     TcpData::Fixed { bytes: (draw("size", fixed.size.bytes()) as u64).max(1) }
                 }
+                (Application::Transfers(transfers), None) => TcpData::Transfers(Transfers {
+                    gap: transfers.gap.picoseconds(),
+                    size: transfers.size.bytes(),
+                    connections: transfers.connections,
+                }),
                 (_, None) => TcpData::Unlimited,
             },
         },

@@ -22,7 +22,7 @@ mod tc;
 mod validate;
 mod warnings;
 
-pub use applications::{Application, FixedSize, request_response::RequestResponse};
+pub use applications::{Application, FixedSize, Transfers, request_response::RequestResponse};
 pub use catalogue::{Choice, Parameter, choices, json_schema};
 pub use cost::{Cost, Workload, cost, cost_in};
 pub use custom_disciplines::{CustomDisciplines, Site};

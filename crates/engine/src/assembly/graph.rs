@@ -121,9 +121,11 @@ impl Graph {
         if paths.build(0).is_some() && forwarding.has_equal_paths() {
             let policy = |name: &str| paths.build(salt(seed, &format!("node/{name}/paths")));
             policies = names.iter().map(policy).collect();
-            let entropy = |flow: &str, end| salt(seed, &format!("flow/{flow}/paths/{end}"));
-            entropies =
-                flows.iter().flat_map(|flow| [entropy(flow.name, "source"), entropy(flow.name, "sink")]).collect();
+            let entropy = |flow: &Flow<'_>, end| match flow.slot {
+                0 => salt(seed, &format!("flow/{}/paths/{end}", flow.name)),
+                slot => salt(seed, &format!("flow/{}/{slot}/paths/{end}", flow.name)),
+            };
+            entropies = flows.iter().flat_map(|flow| [entropy(&flow, "source"), entropy(&flow, "sink")]).collect();
         }
         Ok(Self { kinds, edges, into, out, inputs, outputs, forwarding, policies, entropies })
     }

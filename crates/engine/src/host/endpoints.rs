@@ -12,13 +12,16 @@ use crate::host::cells::{CellFlow, CellSource, CellSourceParts};
 use crate::host::connection::Connection;
 use crate::host::endpoint::MadeEndpoint;
 use crate::host::send_path::SendPath;
-use crate::host::tcp::{Acknowledger, Bulk, TcpSink, TcpSource, Transmitter};
+use crate::host::tcp::{
+    Acknowledger, Bulk, TcpSink, TcpSource, TransferSink, TransferSource, TransferSourceParts, Transmitter,
+};
 use crate::host::udp::{UdpSink, UdpSource, UdpSourceParts};
 use crate::observe::flow_counters::{EndpointContext, ReceiveCounters, ReceiveRecord, SendCounters};
 use crate::observe::interval::Checkpoints;
+use crate::observe::transfers::{SharedTable, TransferWriter};
 use crate::packet::FlowId;
 use crate::spec::flows::{Flow, Flows};
-use crate::spec::{Distribution, NodeIndex, TcpData, Transport};
+use crate::spec::{Distribution, NodeIndex, TcpData, Transfers, Transport};
 
 /// Index of an endpoint.
 pub(crate) type EndpointId = u32;
@@ -34,6 +37,8 @@ pub(crate) struct Endpoints<'a> {
     pub sampled: bool,
     /// Datagrams that may wait for a private uplink; `None` for any number.
     pub device_queue_limit: Option<u32>,
+    /// The table of transfers that are complete, if there is one.
+    pub transfer_table: Option<SharedTable>,
 }
 
 #[derive(Default)]
@@ -52,6 +57,10 @@ impl Numbers {
             match flows.get(ends.len()).transport {
                 Transport::Tcp { data: TcpData::BothWays(_), .. } => {
                     ends.extend([(next, next + 1), (next + 1, next)]);
+                    flow_of.extend([flow; 2]);
+                }
+                Transport::Tcp { data: TcpData::Transfers(transfers), .. } => {
+                    ends.extend((0..transfers.connections).map(|_| (next, next + 1)));
                     flow_of.extend([flow; 2]);
                 }
                 Transport::Cells { .. } => {
@@ -222,6 +231,14 @@ impl Endpoints<'_> {
                 let bulk = match data {
                     TcpData::Unlimited => Bulk::Until(spec.stop),
                     TcpData::Fixed { bytes } => Bulk::Bytes(*bytes),
+                    TcpData::Transfers(transfers) if is_source => {
+                        return Ok(self.transfer_source(index, config, transfers));
+                    }
+                    TcpData::Transfers(_) => {
+                        let counters = ReceiveCounters::new(self.sampled);
+                        let sink = TransferSink::new(context, config.clone(), counters);
+                        return Ok(MadeEndpoint::Other(Box::new(sink)));
+                    }
                     TcpData::BothWays(kind) => return Ok(self.connection(index, is_source, config, kind)),
                 };
                 if is_source {
@@ -245,6 +262,22 @@ impl Endpoints<'_> {
             }
         };
         (first..first + sharing(self.flows, first)).map(cell_flow).collect()
+    }
+
+    fn transfer_source(&self, index: usize, config: &TcpConfig, transfers: &Transfers) -> MadeEndpoint {
+        let spec = self.flows.get(index);
+        let table = self.transfer_table.as_ref();
+        MadeEndpoint::Other(Box::new(TransferSource::new(TransferSourceParts {
+            context: self.context(index, spec),
+            config: config.clone(),
+            transfers: *transfers,
+            seed: self.seed,
+            path: format!("flow/{}/transfer", spec.name),
+            start: spec.start,
+            stop: spec.stop,
+            counters: SendCounters::new(self.sampled),
+            writer: table.map(|table| TransferWriter::new(spec.name, table.clone())),
+        })))
     }
 
     /// An end of a connection: the server sends the first flow and receives the second, the client the other way round.

@@ -2,6 +2,7 @@
 //! Data both ways is in [`crate::host::connection`].
 
 mod ends;
+mod transfers;
 
 use forebay_qdisc::{Ecn, Time};
 use forebay_records::DelayHistogram;
@@ -16,6 +17,7 @@ use crate::observe::report::Report;
 use crate::packet::{FlowId, Packet, PacketFields, ack_stamp, departure_stamp, flags, unwrap_number};
 
 pub(crate) use ends::{Bulk, TcpSink, TcpSource};
+pub(crate) use transfers::{TransferSink, TransferSource, TransferSourceParts};
 
 /// The sending half: a TCP sender and how its segments become packets. Fields that every ACK touches come first.
 #[repr(C)]
@@ -70,17 +72,11 @@ impl Transmitter {
     #[inline]
     pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         self.acks_received += 1;
-        let number = unwrap_number(packet.number(), self.sender.unacknowledged());
         if packet.flags() == flags::ACK && packet.stamp == 0 {
+            let number = unwrap_number(packet.number(), self.sender.unacknowledged());
             return self.drive(packet.time, out, |sender, segments| sender.on_plain_ack(number, packet.time, segments));
         }
-        let ack = Ack {
-            ack: number,
-            syn: packet.has(flags::SYN),
-            ece: packet.has(flags::ECE),
-            sack: out.channels.tables.take_blocks(packet.stamp),
-            echo: ack_stamp::echo(packet.stamp, packet.time),
-        };
+        let ack = ack_of(packet, &self.sender, out);
         self.drive(packet.time, out, |sender, segments| sender.on_ack(&ack, packet.time, segments));
     }
 
@@ -121,6 +117,33 @@ impl Transmitter {
     }
 }
 
+/// The ACK that a packet carries to a sender.
+fn ack_of(packet: &Packet, sender: &Sender, out: &mut Outbox<'_>) -> Ack {
+    Ack {
+        ack: unwrap_number(packet.number(), sender.unacknowledged()),
+        syn: packet.has(flags::SYN),
+        ece: packet.has(flags::ECE),
+        sack: out.channels.tables.take_blocks(packet.stamp),
+        echo: ack_stamp::echo(packet.stamp, packet.time),
+    }
+}
+
+/// The segment that a packet carries, which begins at `seq`.
+fn segment_of(packet: &Packet, seq: u64, header_bytes: u16) -> Segment {
+    let control = packet.flags() & (flags::SYN | flags::FIN);
+    Segment {
+        seq,
+        payload_bytes: if control == 0 { packet.len_bytes() - u32::from(header_bytes) } else { 0 },
+        syn: control & flags::SYN != 0,
+        fin: control & flags::FIN != 0,
+        cwr: packet.has(flags::CWR),
+        ecn_setup: packet.has(flags::ECN_SETUP),
+        ect: packet.ecn().is_capable(),
+        retransmission: packet.has(flags::RETRANSMISSION),
+        sent: packet.departure(),
+    }
+}
+
 /// The common fields of all packets of one half.
 struct PacketForm {
     flow: FlowId,
@@ -129,12 +152,17 @@ struct PacketForm {
     /// Length of a packet without data.
     bare_len_bytes: u16,
     class: u8,
+    generation: u8,
 }
 
 impl PacketForm {
     fn new(flow: FlowId, class: u8, config: &TcpConfig) -> Self {
         let (header_bytes, bare_len_bytes) = (config.header_bytes() as u16, config.ack_bytes() as u16);
-        Self { flow, header_bytes, bare_len_bytes, class }
+        Self { flow, header_bytes, bare_len_bytes, class, generation: 0 }
+    }
+
+    fn of_generation(self, generation: u8) -> Self {
+        Self { generation, ..self }
     }
 }
 
@@ -166,7 +194,8 @@ impl SegmentOut for Segments<'_, '_> {
                 | bit(segment.retransmission, flags::RETRANSMISSION),
             class: self.form.class,
             ecn: if segment.ect { Ecn::Capable0 } else { Ecn::NotCapable },
-        });
+        })
+        .of_generation(self.form.generation);
         *self.bytes += u64::from(len_bytes);
         self.out.send(packet);
     }
@@ -241,18 +270,7 @@ impl Acknowledger {
 
     #[inline(never)]
     fn receive_with_flags(&mut self, packet: &Packet, seq: u64, marked: bool, out: &mut Outbox<'_>) {
-        let control = packet.flags() & (flags::SYN | flags::FIN);
-        let segment = Segment {
-            seq,
-            payload_bytes: if control == 0 { packet.len_bytes() - u32::from(self.form.header_bytes) } else { 0 },
-            syn: control & flags::SYN != 0,
-            fin: control & flags::FIN != 0,
-            cwr: packet.has(flags::CWR),
-            ecn_setup: packet.has(flags::ECN_SETUP),
-            ect: packet.ecn().is_capable(),
-            retransmission: packet.has(flags::RETRANSMISSION),
-            sent: packet.departure(),
-        };
+        let segment = segment_of(packet, seq, self.form.header_bytes);
         let now = packet.time;
         self.drive(now, out, |receiver, acks| receiver.on_segment(&segment, marked, now, acks));
     }
@@ -314,7 +332,7 @@ impl AckOut for Acks<'_, '_> {
     fn ack(&mut self, ack: Ack) {
         *self.sent += 1;
         let stamp = ack_stamp::of(self.out.channels.tables.put_blocks(ack.sack), ack.echo);
-        self.out.send(Packet::new(PacketFields {
+        let packet = Packet::new(PacketFields {
             time: self.now,
             stamp,
             number: ack.ack as u32,
@@ -323,6 +341,7 @@ impl AckOut for Acks<'_, '_> {
             flags: flags::ACK | if ack.syn { flags::SYN } else { 0 } | if ack.ece { flags::ECE } else { 0 },
             class: self.form.class,
             ecn: Ecn::NotCapable,
-        }));
+        });
+        self.out.send(packet.of_generation(self.form.generation));
     }
 }

@@ -4,9 +4,11 @@
 
 use forebay_qdisc::{Ecn, Span, Time};
 use forebay_records::DelayHistogram;
+use forebay_tcp::SenderCounters;
 
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::jitter::Jitter;
+use crate::observe::transfers::TransferRecord;
 use crate::packet::{FlowId, Packet};
 
 #[derive(Clone, Debug, Default)]
@@ -33,6 +35,8 @@ pub(crate) struct SendRecord {
     pub at_warm_up: SendCount,
     pub started: Option<Time>,
     pub series: Option<Box<SendSeries>>,
+    /// Only of transfers that arrive during the run.
+    pub transfers: Option<Box<TransferRecord>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -44,6 +48,15 @@ pub(crate) struct SendSeries {
     pub window: Option<Vec<f64>>,
     /// In bit/s.
     pub rate_limit: Option<Vec<f64>>,
+}
+
+impl SendCount {
+    /// Adds the counts of a sender.
+    pub fn add_sender(&mut self, sender: &SenderCounters) {
+        self.packets += sender.segments_sent;
+        self.retransmitted += sender.segments_retransmitted;
+        self.timeouts += sender.timeouts;
+    }
 }
 
 impl SendRecord {
@@ -106,6 +119,8 @@ pub(crate) struct ReceiveRecord {
     /// Transfers of a request/response application in the measured interval, and the sum of their times.
     pub transfers: u64,
     pub transfer_time: Span,
+    /// Packets of earlier generations, since the start.
+    pub stale: u64,
     /// Only of datagrams.
     pub jitter: Jitter,
     /// In bit/s, with the payload sampled so far.

@@ -25,6 +25,9 @@ struct Sent {
     start_s: f64,
     packets_total: u64,
     acks_total: u64,
+    /// Of transfers that arrive during the run.
+    transfers: u64,
+    transfer_time_mean_s: f64,
 }
 
 /// As [`Sent`], of the receiving end.
@@ -112,8 +115,10 @@ impl FlowTable {
         table.push(JITTER_S, time(|row| row.jitter_s));
         table.push("start_s", Column::Float(sends.iter().map(|row| row.start_s).collect()));
         table.push("finished_s", time(|row| row.finished_s));
-        table.push("transfers_completed", received(|row| row.transfers));
-        table.push("transfer_time_mean_s", time(|row| row.transfer_time_mean_s));
+        let rows = || sends.iter().zip(&receives);
+        table.push("transfers_completed", Column::Count(rows().map(|(s, r)| s.transfers + r.transfers).collect()));
+        let times = rows().map(|(s, r)| if s.transfers > 0 { s.transfer_time_mean_s } else { r.transfer_time_mean_s });
+        table.push("transfer_time_mean_s", Column::Float(times.collect()));
         table
     }
 }
@@ -129,6 +134,8 @@ impl Sent {
             start_s: record.started.map_or(f64::NAN, |at| at.seconds()),
             packets_total: count.packets,
             acks_total: count.acks_received,
+            transfers: record.transfers.as_ref().map_or(0, |transfers| transfers.completed),
+            transfer_time_mean_s: record.transfers.as_ref().map_or(f64::NAN, |transfers| transfers.time.mean_s()),
         }
     }
 }

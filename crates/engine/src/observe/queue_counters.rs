@@ -29,6 +29,18 @@ pub(crate) struct FlowAtQueue {
 }
 
 impl FlowAtQueue {
+    /// Adds the counters of another flow.
+    pub fn add(&mut self, other: &Self) {
+        self.arrived += other.arrived;
+        self.dropped += other.dropped;
+        self.marked += other.marked;
+        self.departed += other.departed;
+        self.wait_ps += other.wait_ps;
+        self.dropped_total += other.dropped_total;
+        self.unaccounted += other.unaccounted;
+        self.queued += other.queued;
+    }
+
     /// A violation of conservation: the number of packets and their fault.
     pub fn violation(&self) -> Option<(u32, &'static str)> {
         let fault = match (self.unaccounted, self.queued) {

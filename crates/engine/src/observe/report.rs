@@ -17,6 +17,7 @@ use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
 use crate::observe::reported::{AdapterReport, ControlCount, FlowLabels, LinkReport, QueueReport};
 use crate::observe::results::RunResult;
 use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, adapter_table};
+use crate::observe::transfers::TransferSummary;
 use crate::observe::warnings::{self, DeviceDrops};
 use crate::packet::{FlowId, flow_key};
 use crate::spec::LinkId;
@@ -24,7 +25,7 @@ use crate::spec::LinkId;
 /// Kinds of packets by direction.
 const PACKETS: [&str; 2] = ["data packets", "ACKs"];
 
-/// By (flow, direction), since the start.
+/// By (row, direction), since the start.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     dropped: u64,
@@ -47,6 +48,7 @@ pub struct Report {
     port_waits: Vec<PortWait>,
     queues: QueueTable,
     queue_flows: QueueFlowTable,
+    transfers: TransferSummary,
     links: LinkTable,
     series: Vec<Series>,
     violation: Option<String>,
@@ -55,13 +57,13 @@ pub struct Report {
 
 impl Report {
     pub(crate) fn new(measured: MeasuredInterval, labels: FlowLabels, links: StringColumn) -> Self {
-        let flows = labels.len();
+        let rows = labels.len();
         Self {
             measured,
             labels,
-            flows: FlowTable::new(flows),
+            flows: FlowTable::new(rows),
             delays: DelayTable::default(),
-            fates: vec![Fate::default(); flows * 2],
+            fates: vec![Fate::default(); rows * 2],
             held: 0,
             control: ControlCount::default(),
             adapters: Vec::new(),
@@ -69,6 +71,7 @@ impl Report {
             port_waits: Vec::new(),
             queues: QueueTable::default(),
             queue_flows: QueueFlowTable::default(),
+            transfers: TransferSummary::default(),
             links: LinkTable::new(links),
             series: Vec::new(),
             violation: None,
@@ -76,9 +79,16 @@ impl Report {
         }
     }
 
+    /// The fate of the packets of a direction, with that of others of the same row; `None` for control frames.
+    fn fate(&mut self, direction: usize) -> Option<&mut Fate> {
+        let flow = direction / 2;
+        let is_control = flow >= self.labels.rows.flows();
+        if is_control { None } else { self.fates.get_mut(2 * self.labels.rows.of(flow) + direction % 2) }
+    }
+
     /// Packets on a channel at the end. Indices behind those of flows are of control frames.
     pub(crate) fn in_flight(&mut self, direction_index: usize, packets: u64) {
-        match self.fates.get_mut(direction_index) {
+        match self.fate(direction_index) {
             Some(fate) => fate.in_flight += packets,
             None => self.control.held += packets,
         }
@@ -91,20 +101,20 @@ impl Report {
 
     pub(crate) fn lost(&mut self, counters: &LossCounters) {
         for (&direction, (total, measured)) in &counters.directions {
-            let Some(fate) = self.fates.get_mut(direction) else {
+            let Some(fate) = self.fate(direction) else {
                 self.control.lost += total;
                 continue;
             };
             fate.lost += total;
             if direction % 2 == 0 {
-                self.flows.dropped[direction / 2] += measured;
+                self.flows.dropped[self.labels.rows.of(direction / 2)] += measured;
             }
         }
     }
 
     fn duplicated(&mut self, counters: &LossCounters) {
         for (&direction, (total, _)) in &counters.directions {
-            match self.fates.get_mut(direction) {
+            match self.fate(direction) {
                 Some(fate) => fate.duplicated += total,
                 None => self.control.created += total,
             }
@@ -115,7 +125,8 @@ impl Report {
     pub(crate) fn device_queue(&mut self, counters: &LossCounters, uplink: LinkId, rate: Rate) {
         self.lost(counters);
         for (direction, &(dropped, _)) in &counters.directions {
-            let (flow, uplink) = (self.labels.name(direction / 2).to_owned(), self.link_name(uplink).to_owned());
+            let flow = self.labels.name_of_flow((direction / 2) as FlowId).to_owned();
+            let uplink = self.link_name(uplink).to_owned();
             self.device_drops.push(DeviceDrops { flow, uplink, rate, dropped });
         }
     }
@@ -142,7 +153,13 @@ impl Report {
             self.flow_series(flow, "congestion_window_bytes", series.window);
             self.rate_limit(flow, series.rate_limit);
         }
-        self.flows.sender(flow as usize, &counters);
+        let row = self.labels.rows.of(flow as usize);
+        if let Some(transfers) = counters.record.transfers.take() {
+            let (name, group) = (self.labels.name(row).to_owned(), self.labels.group(row).to_owned());
+            self.transfers.sent(row, &name, &group, &transfers);
+            counters.record.transfers = Some(transfers);
+        }
+        self.flows.sender(row, &counters);
     }
 
     pub(crate) fn rate_limit(&mut self, flow: FlowId, series: Option<Vec<f64>>) {
@@ -151,13 +168,15 @@ impl Report {
 
     pub(crate) fn receiver(&mut self, flow: FlowId, mut counters: ReceiveCounters) {
         self.flow_series(flow, "goodput_bps", counters.record.goodput_series.take().map(|series| series.0));
-        self.delays.add(self.labels.group_number(flow as usize), &counters.delay);
-        self.flows.receiver(flow as usize, &counters);
+        let row = self.labels.rows.of(flow as usize);
+        self.delays.add(self.labels.group_number(row), &counters.delay);
+        self.transfers.received(row, counters.record.stale);
+        self.flows.receiver(row, &counters);
     }
 
     fn flow_series(&mut self, flow: FlowId, quantity: &str, values: Option<Vec<f64>>) {
         if values.is_some() {
-            let name = self.labels.name(flow as usize).to_owned();
+            let name = self.labels.name_of_flow(flow).to_owned();
             self.push_series("flow", &name, quantity, values);
         }
     }
@@ -223,7 +242,7 @@ impl Report {
             self.queue_series(name, series);
         }
         for watched in std::mem::take(&mut record.watched) {
-            let full_name = format!("{name}/{}", self.labels.name(watched.flow as usize));
+            let full_name = format!("{name}/{}", self.labels.name_of_flow(watched.flow));
             self.gauge_series("queue_flow", &full_name, watched.series);
         }
     }
@@ -234,7 +253,8 @@ impl Report {
         for (direction, row) in counters.rows() {
             queued += i64::from(row.queued);
             if let Some((packets, fault)) = row.violation() {
-                let (kind, flow) = (PACKETS[direction % 2], self.labels.name(direction / 2));
+                let kind = PACKETS[direction % 2];
+                let flow = self.labels.name_of_flow((direction / 2) as FlowId);
                 self.violation
                     .get_or_insert_with(|| format!("queue `{name}`: {packets} {kind} of flow `{flow}` {fault}"));
             }
@@ -250,7 +270,7 @@ impl Report {
     fn flows_at_queue(&mut self, name: &str, record: &QueueRecord, flow_gauges: &FlowGauges<'_>) {
         let table = &mut self.queue_flows;
         let mut sum = QueueTotals::default();
-        for (direction, data) in record.counters.rows() {
+        for (direction, data) in self.labels.rows.merged(record.counters.rows()) {
             self.fates[direction].dropped += data.dropped_total;
             let (flow, is_ack) = (direction / 2, direction % 2 != 0);
             if !is_ack {
@@ -272,6 +292,9 @@ impl Report {
             table.marked.push(data.marked);
             table.wait_mean_s.push(data.wait_ps as f64 / 1e12 / data.departed as f64);
             let row = table.queue.len();
+            if !self.labels.rows.are_flows() {
+                continue;
+            }
             flow_gauges(flow_key(flow as FlowId, is_ack), &mut |gauge, value| {
                 let column = table.gauges.iter().position(|(column, _)| *column == gauge).unwrap_or_else(|| {
                     table.gauges.push((gauge, Vec::new()));
@@ -352,6 +375,7 @@ impl Report {
     fn warnings(&self) -> Vec<Warning> {
         let mut warnings = warnings::of_lockstep(&self.queues, &self.queue_flows);
         warnings.extend(warnings::of_device_queues(&self.device_drops));
+        warnings.extend(warnings::of_waiting_transfers(&self.transfers));
         warnings
     }
 
@@ -379,6 +403,7 @@ impl Report {
             links: self.links.table(),
             queue_flows: self.queue_flows.table(),
             adapters: adapter_table(&self.adapters),
+            transfers: self.transfers.table(),
             deadlock,
             series: self.series,
             warnings,

@@ -10,7 +10,7 @@ use crate::observe::queue_counters::QueueCounters;
 fn close(change: impl FnOnce(&mut QueueCounters)) -> Result<RunResult, RunError> {
     let measured = MeasuredInterval { from: Time::ZERO, to: Time::ZERO + Span::from_seconds(1) };
     let mut labels = FlowLabels::default();
-    labels.push("flow", "flow", "udp");
+    labels.push("flow", "flow", "udp", 1);
     let mut report = Report::new(measured, labels, StringColumn::new());
     let mut counters = QueueCounters::new(measured);
     counters.refuse_at(0, 1000, DropReason::Overflow, Time::ZERO);

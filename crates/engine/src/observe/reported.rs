@@ -1,12 +1,16 @@
 //! The records that the parts of a network report when a run ends.
 
+use std::collections::BTreeMap;
+
 use forebay_qdisc::{Backlog, Rate, Span};
 use forebay_records::StringColumn;
 
 use crate::observe::loss_counters::LossCounters;
+use crate::observe::queue_counters::FlowAtQueue;
 use crate::observe::queue_counters::QueueRecord;
 use crate::observe::queue_series::FlowGauges;
 use crate::observe::trace::Tracer;
+use crate::packet::FlowId;
 
 pub(crate) struct QueueReport<'a> {
     pub name: &'a str,
@@ -32,8 +36,68 @@ pub(crate) struct LinkReport {
     pub series: Option<Vec<f64>>,
 }
 
+/// The row of each flow in results. Flows that are slots of the same transfers have one row together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rows {
+    flows: u32,
+    /// The first flow of each row; empty where each row is one flow.
+    first: Vec<u32>,
+}
+
+impl Rows {
+    /// Adds a row of this number of flows.
+    pub fn push(&mut self, flows: u32) {
+        if flows != 1 && self.first.is_empty() {
+            self.first.extend(0..self.flows);
+            self.first.push(self.flows);
+        } else if !self.first.is_empty() {
+            self.first.push(self.flows);
+        }
+        self.flows += flows;
+    }
+
+    pub fn flows(&self) -> usize {
+        self.flows as usize
+    }
+
+    /// The row of a flow.
+    pub fn of(&self, flow: usize) -> usize {
+        if self.are_flows() { flow } else { self.first.partition_point(|&first| first as usize <= flow) - 1 }
+    }
+
+    /// The row of a flow, and the number of the flow in it.
+    pub fn with_number(&self, flow: usize) -> (usize, u32) {
+        let row = self.of(flow);
+        (row, if self.are_flows() { 0 } else { flow as u32 - self.first[row] })
+    }
+
+    /// The counters at a queue by (row, direction), from those by (flow, direction).
+    pub fn merged(
+        &self,
+        counters: impl Iterator<Item = (usize, FlowAtQueue)>,
+    ) -> impl Iterator<Item = (usize, FlowAtQueue)> {
+        let (mut plain, mut merged) = (None, BTreeMap::new());
+        if self.are_flows() {
+            plain = Some(counters);
+        } else {
+            for (direction, counters) in counters {
+                let row: &mut FlowAtQueue = merged.entry(2 * self.of(direction / 2) + direction % 2).or_default();
+                row.add(&counters);
+            }
+        }
+        plain.into_iter().flatten().chain(merged)
+    }
+
+    /// Whether each row is one flow.
+    pub fn are_flows(&self) -> bool {
+        self.first.is_empty()
+    }
+}
+
+/// Labels by row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowLabels {
+    pub rows: Rows,
     names: StringColumn,
     /// Name and kind of each group, and the group of each flow.
     groups: Vec<(String, &'static str)>,
@@ -42,7 +106,8 @@ pub(crate) struct FlowLabels {
 
 impl FlowLabels {
     /// Flows of a group must come one after the other.
-    pub fn push(&mut self, name: &str, group: &str, kind: &'static str) {
+    pub fn push(&mut self, name: &str, group: &str, kind: &'static str, flows: u32) {
+        self.rows.push(flows);
         self.names.push(name);
         // A connection with data both ways is two flows of two groups.
         let known = self.groups.iter().rev().take(2).position(|(other, of_kind)| other == group && *of_kind == kind);
@@ -57,12 +122,16 @@ impl FlowLabels {
         self.group_of.len()
     }
 
-    pub fn name(&self, flow: usize) -> &str {
-        &self.names[flow]
+    pub fn name(&self, row: usize) -> &str {
+        &self.names[row]
     }
 
-    pub fn group_number(&self, flow: usize) -> u32 {
-        self.group_of[flow]
+    pub fn name_of_flow(&self, flow: FlowId) -> &str {
+        self.name(self.rows.of(flow as usize))
+    }
+
+    pub fn group_number(&self, row: usize) -> u32 {
+        self.group_of[row]
     }
 
     /// With its kind.
@@ -71,8 +140,8 @@ impl FlowLabels {
         (name, kind)
     }
 
-    pub fn group(&self, flow: usize) -> &str {
-        &self.groups[self.group_of[flow] as usize].0
+    pub fn group(&self, row: usize) -> &str {
+        &self.groups[self.group_of[row] as usize].0
     }
 
     pub fn into_columns(self) -> [StringColumn; 3] {

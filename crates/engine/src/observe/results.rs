@@ -43,6 +43,8 @@ pub struct RunResult {
     pub queue_flows: Table,
     /// One row an adapter; no columns without adapters.
     pub adapters: Table,
+    /// One row a flow whose transfers arrive during the run; no columns without such flows.
+    pub transfers: Table,
     /// Links stopped for good by each other.
     pub deadlock: Option<Deadlock>,
     /// Time series, sorted by kind, name and quantity.

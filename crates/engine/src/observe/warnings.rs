@@ -4,6 +4,7 @@ use forebay_qdisc::Rate;
 use forebay_records::Warning;
 
 use crate::observe::tables::{QueueFlowTable, QueueTable};
+use crate::observe::transfers::TransferSummary;
 
 /// Datagrams that a host's device queue dropped.
 pub(crate) struct DeviceDrops {
@@ -29,6 +30,18 @@ pub(crate) fn of_device_queues(drops: &[DeviceDrops]) -> Option<Warning> {
             first.flow, first.uplink, first.rate, first.dropped
         ),
         remedy: "give the host a faster access link or the source a lower rate; `host_queue` sets the limit".into(),
+    })
+}
+
+/// Transfers that waited because all connections were in use.
+pub(crate) fn of_waiting_transfers(transfers: &TransferSummary) -> Option<Warning> {
+    let (flow, waited, arrived) = transfers.most_waited()?;
+    Some(Warning {
+        text: format!(
+            "{waited} of {arrived} transfers of `{flow}` waited until one of its connections ended; their times include \
+             the wait"
+        ),
+        remedy: "give its application more `connections`, or a longer `gap`".into(),
     })
 }
 

@@ -17,8 +17,21 @@ pub enum TcpData {
         /// The bytes.
         bytes: u64,
     },
+    /// A connection for each of the transfers that arrive between `start` and `stop`.
+    Transfers(Transfers),
     /// Those of applications at both ends. The flow's source is the server.
     BothWays(SharedKind),
+}
+
+/// Transfers that arrive during the run, of the same two hosts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transfers {
+    /// Time between the arrivals of two transfers in picoseconds.
+    pub gap: Distribution,
+    /// Payload of a transfer in bytes.
+    pub size: Distribution,
+    /// The most connections at a time: a transfer that finds all of them in use waits. At least 1.
+    pub connections: u32,
 }
 
 /// The transport of a flow.

@@ -6,7 +6,7 @@ use forebay_qdisc::Time;
 
 use crate::observe::reported::FlowLabels;
 use crate::spec::distribution::Distribution;
-use crate::spec::flow::{FlowSpec, Transport};
+use crate::spec::flow::{FlowSpec, TcpData, Transport};
 use crate::spec::node::NodeIndex;
 
 /// Flows in the order in which they were added.
@@ -46,12 +46,14 @@ pub(crate) struct Flow<'a> {
     pub stop: Time,
     pub class: u8,
     pub host_jitter: [Distribution; 2],
+    /// Its number among the slots of its transfers, from 0.
+    pub slot: u32,
 }
 
 impl Flows {
     pub fn add(&mut self, flow: FlowSpec) {
         let FlowSpec { name, group, transport, source, destination, start, stop, class, host_jitter } = flow;
-        self.labels.push(&name, &group, kind(&transport));
+        self.labels.push(&name, &group, kind(&transport), slots(&transport));
         let traits = Traits { transport, host_jitter };
         let before = self.all.last().map(|before| &before.traits);
         let traits = before.filter(|before| ***before == traits).map_or_else(|| Rc::new(traits), Rc::clone);
@@ -59,14 +61,15 @@ impl Flows {
     }
 
     pub fn len(&self) -> usize {
-        self.all.len()
+        self.labels.rows.flows()
     }
 
     pub fn get(&self, index: usize) -> Flow<'_> {
-        let kept = &self.all[index];
+        let (row, slot) = self.labels.rows.with_number(index);
+        let kept = &self.all[row];
         Flow {
-            name: self.labels.name(index),
-            group: self.labels.group(index),
+            name: self.labels.name(row),
+            group: self.labels.group(row),
             transport: &kept.traits.transport,
             source: kept.source,
             destination: kept.destination,
@@ -74,11 +77,20 @@ impl Flows {
             stop: kept.stop,
             class: kept.class,
             host_jitter: kept.traits.host_jitter,
+            slot,
         }
     }
 
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Flow<'_>> + Clone {
         (0..self.len()).map(|index| self.get(index))
+    }
+}
+
+/// How many flows it is.
+fn slots(transport: &Transport) -> u32 {
+    match transport {
+        Transport::Tcp { data: TcpData::Transfers(transfers), .. } => transfers.connections,
+        _ => 1,
     }
 }
 

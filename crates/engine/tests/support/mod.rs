@@ -24,6 +24,8 @@ pub struct Star {
     pub propagation: Span,
     pub impairments: Impairments,
     pub flows: Vec<(String, Transport, Time)>,
+    /// When the flows stop.
+    pub stop: Time,
 }
 
 impl Default for Star {
@@ -38,6 +40,7 @@ impl Default for Star {
             propagation: Span::from_milliseconds(10),
             impairments: Impairments::default(),
             flows: Vec::new(),
+            stop: Time::NEVER,
         }
     }
 }
@@ -88,6 +91,10 @@ impl Star {
     }
 
     pub fn network(self, queue: Queue<Packet>) -> Network {
+        self.builder(queue).build().unwrap()
+    }
+
+    pub fn builder(self, queue: Queue<Packet>) -> NetworkBuilder {
         let mut builder = NetworkBuilder::new(self.seed, Time::ZERO + self.warmup, Time::ZERO + self.end, self.probes);
         let link = |name: &str, ends, mbps: u64| plain_link(name, ends, Rate::megabits(mbps), self.propagation);
         let (router, sink) =
@@ -108,11 +115,11 @@ impl Star {
                 source: host,
                 destination: sink,
                 start,
-                stop: Time::NEVER,
+                stop: self.stop,
                 class: 0,
             });
         }
-        builder.build().unwrap()
+        builder
     }
 
     pub fn run(self, queue: Queue<Packet>) -> RunResult {

@@ -34,7 +34,7 @@ impl ApplicationKind for Questions {
             Role::Client => (question_bytes, answer_bytes, pause),
             Role::Server => (answer_bytes, question_bytes, Distribution::Constant(0.0)),
         };
-        Box::new(Talker { writes, awaits, heard: 0, pause, rng: stream("pause"), next: Time::NEVER })
+        Box::new(Talker { writes, awaits, heard: 0, wrote: Time::ZERO, pause, rng: stream("pause"), next: Time::NEVER })
     }
 }
 
@@ -43,6 +43,7 @@ struct Talker {
     writes: u64,
     awaits: u64,
     heard: u64,
+    wrote: Time,
     pause: Distribution,
     rng: Pcg64Mcg,
     next: Time,
@@ -50,19 +51,20 @@ struct Talker {
 
 impl Application for Talker {
     fn on_start(&mut self, socket: &mut Socket<'_, '_>) {
-        socket.write(self.writes);
+        self.on_timer(socket);
     }
 
     fn on_delivered(&mut self, socket: &mut Socket<'_, '_>) {
         if socket.delivered_bytes() >= self.heard + self.awaits {
             self.heard += self.awaits;
-            socket.complete_transfer(socket.now());
+            socket.complete_transfer(self.wrote);
             self.next = socket.now().saturating_add(self.pause.draw_span(&mut self.rng));
         }
     }
 
     fn on_timer(&mut self, socket: &mut Socket<'_, '_>) {
         self.next = Time::NEVER;
+        self.wrote = socket.now();
         socket.write(self.writes);
     }
 

@@ -137,13 +137,14 @@ fn place_of(py: Python<'_>, error: &PyErr) -> Option<String> {
 /// The name of a flow as the results have it. Each flow has one number for its data and one for its ACKs; a
 /// conversation is two flows.
 fn flow_name(scenario: &ScenarioSpec, key: FlowKey) -> String {
-    let (mut number, is_ack) = (key.0 >> 1, key.0 & 1 == 1);
+    // Above these bits is the generation of a connection.
+    let (mut number, is_ack) = (u64::from(key.0 as u32 >> 1), key.0 & 1 == 1);
     let of = if is_ack { " (its ACKs)" } else { "" };
     for group in &scenario.flows {
         let each = u64::from(group.flows_each());
         let flows = names::flows_of(scenario, group);
         if let Some(name) = flows.get((number / each) as usize) {
-            let request = if number % each == 1 { "/request" } else { "" };
+            let request = if each == 2 && number % each == 1 { "/request" } else { "" };
             return format!("{name}{request}{of}");
         }
         number -= each * flows.len() as u64;

@@ -279,10 +279,14 @@ impl FlowGroup {
         self.count.unwrap_or(1)
     }
 
-    /// Number of flows of the engine that each is: data both ways make two.
+    /// Number of flows of the engine that each is: data both ways make two, each connection of `transfers` one.
     #[must_use]
     pub fn flows_each(&self) -> u32 {
-        if self.app.both_ways().is_some() { 2 } else { 1 }
+        match self.app {
+            Application::Transfers(transfers) => transfers.connections,
+            _ if self.app.both_ways().is_some() => 2,
+            _ => 1,
+        }
     }
 
     /// Name of the group's flow `index`, from 0.

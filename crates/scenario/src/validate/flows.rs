@@ -7,9 +7,7 @@ use std::collections::BTreeMap;
 use forebay_tcp::TcpConfig;
 use forebay_units::{Bytes, Span};
 
-use super::check::{
-    DAY, LONGEST_RUN, Validity, check_fraction, check_name, check_rate, check_span, check_transfer, require,
-};
+use super::check::{DAY, LONGEST_RUN, Validity, check_fraction, check_name, check_rate, check_span, require};
 use super::reach::Reach;
 use super::{frames, switch};
 use crate::applications::Application;
@@ -152,12 +150,7 @@ fn tcp(group: &FlowGroup, config: &TcpConfig, at: &Path) -> Validity {
         || "`ecn` of a group is for UDP".into(),
         "for TCP write `transport.tcp.ecn`",
     )?;
-    let app = at.key("app");
-    match (&group.app, group.app.both_ways()) {
-        (_, Some((key, both_ways))) => both_ways.check(&app.key(key)),
-        (Application::Fixed(fixed), None) => check_transfer(&fixed.size, &app.key("fixed.size")),
-        (_, None) => Ok(()),
-    }
+    group.app.check(&at.key("app"))
 }
 
 fn udp(group: &FlowGroup, udp: &Udp, at: &Path) -> Validity {
