@@ -33,6 +33,7 @@ _TEXTS = {
     "links": ("name",),
     "queue_flows": ("queue", "flow"),
     "adapters": ("name",),
+    "transfers": ("name", "group"),
 }
 _KINDS = {
     "scenario": "text",
@@ -132,6 +133,9 @@ class Result:
     discipline keeps of the flow."""
     adapters: pl.DataFrame = field(repr=False)
     """One row per adapter of an Ethernet: `paused_s`, `source_drops` and others. Empty in other networks."""
+    transfers: pl.DataFrame = field(repr=False)
+    """One row per flow with `app.transfers`: arrived, waited and completed, and their times. Empty without such flows.
+    With `out`, the file `completions.parquet` has a row for each transfer."""
     all_series: tuple[Series, ...] = field(repr=False)
     """The time series that the scenario's `[probes]` ask for."""
     engine: Engine
@@ -163,6 +167,7 @@ class Result:
             links=frame_of(raw.links),
             queue_flows=frame_of(raw.queue_flows),
             adapters=frame_of(raw.adapters),
+            transfers=frame_of(raw.transfers),
             deadlock=None if raw.deadlock is None else Deadlock(**raw.deadlock),
             warnings=tuple(RunWarning(**warning) for warning in raw.warnings),
             delays=frame_of(raw.delays),
@@ -286,7 +291,7 @@ class Result:
         """Write the files of `save` one by one."""
         for table in TABLES:
             frame: pl.DataFrame = getattr(self, table)
-            # Only an Ethernet has adapters.
+            # Only an Ethernet has adapters, and few flows have transfers.
             if frame.width:
                 write_frame(frame, folder / f"{table}.parquet")
         write_frame(self.delays, folder / DELAYS_FILE)

@@ -97,7 +97,7 @@ fn the_rows_of_transfers_add_up() {
         assert!(rows.iter().all(|row| row.arrived == row.started && row.started < row.finished));
         let mean_s = rows.iter().map(|row| row.finished.since(row.arrived).seconds()).sum::<f64>() / rows.len() as f64;
         assert!((mean_s / result.transfers.floats("time_mean_s")[place] - 1.0).abs() < 1e-9);
-        // What was delivered beyond the completed transfers belongs to those that were not.
+        // Other transfers were delivered in part.
         let payload: u64 = rows.iter().map(|row| row.bytes).sum();
         let delivered = result.flows.floats("goodput_bps")[place] * (result.duration_s - result.warmup_s) / 8.0;
         assert!(delivered >= payload as f64 && delivered < payload as f64 * 1.05, "{delivered} {payload}");

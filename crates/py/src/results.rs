@@ -40,6 +40,8 @@ pub(crate) struct RawResult {
     queue_flows: Py<PyDict>,
     /// One row an adapter of an Ethernet.
     adapters: Py<PyDict>,
+    /// One row a flow whose transfers arrive during the run.
+    transfers: Py<PyDict>,
     /// Links that had stopped each other for good, and since when; none if none had.
     deadlock: Option<Py<PyDict>>,
     /// Properties of the run that its user may not expect: dictionaries of `text` and `remedy`.
@@ -67,6 +69,7 @@ impl RawResult {
             links: columns(py, result.links, form)?,
             queue_flows: columns(py, result.queue_flows, form)?,
             adapters: columns(py, result.adapters, form)?,
+            transfers: columns(py, result.transfers, form)?,
             deadlock: result.deadlock.map(|deadlock| deadlock_entries(py, deadlock)).transpose()?,
             warnings: warning_entries(py, result.warnings)?,
             series: PyList::new(py, series)?.unbind(),

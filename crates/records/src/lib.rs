@@ -8,7 +8,7 @@
 //! | `histogram.rs` | histograms of delays |
 //! | `random.rs` | a random stream for each component |
 //! | `pcapng.rs`, `pcapng/` | packet traces |
-//! | `run_file.rs` | the Parquet file of a run, behind the feature `parquet` |
+//! | `run_file.rs`, `table_file.rs` | Parquet files of a run and of a growing table, behind the feature `parquet` |
 
 mod histogram;
 pub mod pcapng;
@@ -18,6 +18,8 @@ pub mod run_file;
 mod series;
 mod string_column;
 mod table;
+#[cfg(feature = "parquet")]
+pub mod table_file;
 mod warning;
 
 pub use histogram::DelayHistogram;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
-use parquet::errors::ParquetError;
+pub use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
@@ -152,7 +152,7 @@ impl Fact<'_> {
 }
 
 impl Values<'_> {
-    fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         match self {
             Self::Floats(values) => values.len(),
             Self::Integers(values) => values.len(),
@@ -161,7 +161,7 @@ impl Values<'_> {
         }
     }
 
-    fn schema(&self, name: &str) -> Result<TypePtr, ParquetError> {
+    pub(crate) fn schema(&self, name: &str) -> Result<TypePtr, ParquetError> {
         let required = |name, kind| leaf(name, kind, Repetition::REQUIRED);
         match self {
             Self::Floats(_) => required(name, Physical::DOUBLE).map(Arc::new),

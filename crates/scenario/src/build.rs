@@ -1,5 +1,6 @@
 //! From a validated scenario to a network.
 
+mod completions;
 mod ethernet;
 mod hosts;
 
@@ -17,6 +18,7 @@ use forebay_switching::{InputFifos, SharedMemory, VirtualOutputQueues};
 use forebay_units::QueueSize;
 
 use crate::applications::Application;
+use crate::build::completions::Completions;
 use crate::build::hosts::HostTimes;
 use crate::custom_disciplines::CustomDisciplines;
 use crate::lan::Lan;
@@ -74,6 +76,10 @@ pub(crate) fn network(
         let switch = switches.entry(link.from).or_insert_with(|| Switch::new(seed, custom));
         let watched_flows = watched.get(link.name.as_str()).cloned().unwrap_or_default();
         builder.add_link(link_spec(link, &plan.outline, switch, custom, watched_flows, seed, out)?);
+    }
+    let has_transfers = scenario.flows.iter().any(|group| matches!(group.app, Application::Transfers(_)));
+    if let Some(out) = out.filter(|_| has_transfers) {
+        builder.write_transfers(Box::new(Completions::create(out.join(completions::FILE))?));
     }
     let kinds: Vec<Option<SharedKind>> = scenario.flows.iter().map(|group| group.app.shared_kind()).collect();
     for (index, planned) in std::mem::take(&mut plan.flows).into_iter().enumerate() {

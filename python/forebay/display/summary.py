@@ -34,7 +34,7 @@ class Limits:
 _FEW = Limits(flows=20, rows=20)
 _EVERY = Limits(flows=sys.maxsize, rows=sys.maxsize)
 
-_TABLES = ("flows", "queues", "links", "adapters")
+_TABLES = ("flows", "queues", "links", "adapters", "transfers")
 _ALL = "all flows"
 _PLAIN = Scale(1.0, "")
 
@@ -85,6 +85,8 @@ def _parts(document: Document) -> dict[str, Sequence[Row]]:
 def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int, *, every: bool) -> list[RenderableType]:
     limits = _EVERY if every else _FEW
     tables: list[RenderableType] = [head, "", *_groups(parts["groups"], width), *_flows(parts["flows"], width, limits)]
+    if parts["transfers"]:
+        tables += _transfers(parts["transfers"], width, limits.rows)
     if parts["queues"]:
         tables += _queues(parts["queues"], width, limits.rows)
     if parts["links"]:
@@ -154,6 +156,21 @@ def _flows(flows: Sequence[Row], width: int, limits: Limits) -> list[RenderableT
     ]
     names = [row["name"] for row in shown]
     return folded("flow", names, columns, width, title="Flows") + _more("flows", len(flows) - len(shown))
+
+
+def _transfers(transfers: Sequence[Row], width: int, most: int) -> list[RenderableType]:
+    shown = transfers[:most]
+    time = _unit(shown, "time_p99_s")
+    columns = [
+        Column("arrived", [_counted(row, "arrived") for row in shown], rank=2),
+        Column("completed", [_counted(row, "completed") for row in shown]),
+        Column("connections\nmax", [_counted(row, "connections_max") for row in shown], rank=3),
+        Column(f"time mean\n{time.unit}", [_value(row, "time_mean_s", time) for row in shown]),
+        Column(f"time p50\n{time.unit}", [_value(row, "time_p50_s", time) for row in shown], rank=1),
+        Column(f"time p99\n{time.unit}", [_value(row, "time_p99_s", time) for row in shown]),
+    ]
+    names = [row["name"] for row in shown]
+    return folded("flow", names, columns, width, title="Transfers") + _more("flows", len(transfers) - len(shown))
 
 
 def _losses(rows: Sequence[Row]) -> list[Column]:

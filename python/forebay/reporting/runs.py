@@ -37,6 +37,7 @@ from .tables import number_text, table_of
 
 _TABLES = {
     "flows": "Flows",
+    "transfers": "Transfers",
     "queues": "Queues",
     "links": "Links",
     "adapters": "Adapters",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from forebay._core import RawResult
 
 Document = dict[str, Any]
-TABLES = ("flows", "queues", "links", "queue_flows", "adapters")
+TABLES = ("flows", "queues", "links", "queue_flows", "adapters", "transfers")
 
 # So many rows are plain values, or text, at once.
 _ROWS_AT_ONCE = 4096

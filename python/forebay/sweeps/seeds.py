@@ -54,6 +54,8 @@ class SeededRuns:
     """One row per link, with the columns of `Result.links`."""
     adapters: pl.DataFrame = field(repr=False)
     """One row per adapter of an Ethernet, with the columns of `Result.adapters`. Empty in other networks."""
+    transfers: pl.DataFrame = field(repr=False)
+    """One row per flow with `app.transfers`, with the columns of `Result.transfers`. Empty without such flows."""
     sweep: Sweep = field(repr=False)
     """The same runs as a sweep of one point: `sweep.runs` has the metrics and the digest of each run."""
     _documents: list[Document] = field(repr=False)
@@ -103,7 +105,7 @@ def run_under_seeds(
         raise (DisciplineError if kind == "DisciplineError" else InputError)(message)
     tables = {
         table: pl.DataFrame(mean_rows([document[table] for document in documents]), infer_schema_length=None)
-        for table in ("flows", "queues", "links", "adapters")
+        for table in ("flows", "queues", "links", "adapters", "transfers")
     }
     return SeededRuns(
         scenario=scenario.name,

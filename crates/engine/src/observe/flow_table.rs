@@ -25,7 +25,7 @@ struct Sent {
     start_s: f64,
     packets_total: u64,
     acks_total: u64,
-    /// Of transfers that arrive during the run.
+    /// Completed transfers, where they arrive during the run.
     transfers: u64,
     transfer_time_mean_s: f64,
 }

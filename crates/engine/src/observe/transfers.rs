@@ -1,4 +1,4 @@
-//! Transfers that arrive during the run: what is counted of all, and the rows of each.
+//! Transfers that arrive during the run: their counters, and a row for each.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -70,7 +70,7 @@ impl SharedTable {
     }
 }
 
-/// The way of the transfers of one flow into the table. What is left goes there when it is dropped.
+/// The way of the transfers of one flow into the table. The last rows go there when it is dropped.
 pub(crate) struct TransferWriter {
     flow: String,
     table: SharedTable,

@@ -38,8 +38,8 @@ pub(crate) fn of_waiting_transfers(transfers: &TransferSummary) -> Option<Warnin
     let (flow, waited, arrived) = transfers.most_waited()?;
     Some(Warning {
         text: format!(
-            "{waited} of {arrived} transfers of `{flow}` waited until one of its connections ended; their times include \
-             the wait"
+            "{waited} of {arrived} transfers of `{flow}` waited until one of its connections ended; their times \
+             include the wait"
         ),
         remedy: "give its application more `connections`, or a longer `gap`".into(),
     })

@@ -38,7 +38,7 @@ pub(super) fn validate(outline: &Outline<'_>, path: &Path) -> Validity {
     for (index, group) in spec.flows.iter().enumerate() {
         let at = path.index(index);
         require(group.flows() > 0, || at.key("count"), || "a group without flows".into(), "expected at least 1")?;
-        total = total.saturating_add(outline.count_of(group));
+        total = total.saturating_add(outline.count_of(group).saturating_mul(u64::from(group.flows_each())));
         require(
             total <= MOST_FLOWS,
             || at.key("count"),

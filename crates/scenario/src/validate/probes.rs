@@ -8,9 +8,10 @@ use std::path::{Component, Path as FilePath};
 use forebay_units::Span;
 
 use super::check::{Validity, require};
+use crate::applications::Application;
 use crate::names;
 use crate::plan::outline::Outline;
-use crate::schema::{FlowGauges, Probes, SeriesKind};
+use crate::schema::{FlowGauges, FlowGroup, Probes, SeriesKind};
 
 /// 800 MB of samples.
 const MOST_SAMPLES: u64 = 100_000_000;
@@ -77,6 +78,14 @@ fn flow_gauges(gauges: &FlowGauges, outline: &Outline<'_>, path: &Path) -> Valid
             );
             return Err(invalid.with_help(did_you_mean(name, known.iter().map(String::as_str))));
         }
+        let is_of = |group: &&FlowGroup| (0..group.flows()).any(|index| group.flow_name(index) == *name);
+        let group = outline.spec.flows.iter().find(|group| group.name == *name || is_of(group));
+        require(
+            !group.is_some_and(|group| matches!(group.app, Application::Transfers(_))),
+            || path.key("flows").index(index),
+            || format!("`{name}` is a flow for each of its transfers"),
+            "expected a flow of one connection",
+        )?;
     }
     Ok(())
 }

@@ -271,9 +271,15 @@ fn tcp() -> impl Strategy<Value = String> {
     let conversation = (request, response, think).prop_map(|(request, response, think)| {
         format!("app.request_response = {{ request = \"{request}\", response = {response}, think = {think} }}\n")
     });
+    let gap = chosen(&["\"500 us\"", "{ exponential = \"1 ms\" }", "{ exponential = \"5 ms\" }"]);
+    let size = chosen(&["\"1 B\"", "\"3 KB\"", "{ exponential = \"10 KB\" }"]);
+    let transfers = (gap, size, chosen(&["1", "3", "20"])).prop_map(|(gap, size, connections)| {
+        format!("app.transfers = {{ gap = {gap}, size = {size}, connections = {connections} }}\n")
+    });
     let app = prop_oneof![
         4 => Just(String::new()),
         2 => conversation,
+        2 => transfers,
         1 => chosen(&["app.fixed = { size = \"20 KB\" }\n", "app.fixed = { size = { exponential = \"30 KB\" } }\n"]),
     ];
     (transport, app).prop_map(|(transport, app)| transport + &app)

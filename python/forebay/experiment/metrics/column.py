@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .metric import Samples
 
 
-Table = Literal["flows", "queues", "links", "adapters", "queue_flows"]
+Table = Literal["flows", "queues", "links", "adapters", "queue_flows", "transfers"]
 
 
 class ColumnMetric(OutcomeMetric, WithUnit):
