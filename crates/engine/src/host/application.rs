@@ -1,4 +1,4 @@
-//! What runs at the ends of a TCP connection that carries data both ways.
+//! Applications at the ends of a TCP connection that carries data both ways.
 
 use std::fmt;
 use std::sync::Arc;

@@ -26,7 +26,7 @@ pub(crate) struct TransferSource {
     free: VecDeque<u32>,
     timers: Timers,
     counters: SendCounters,
-    /// Of connections that have ended.
+    /// Counts of the connections that have ended.
     ended: SendCount,
     record: TransferRecord,
     writer: Option<TransferWriter>,
