@@ -3332,6 +3332,29 @@ class FixedSize(BaseModel):
     """
 
 
+class Transfers(BaseModel):
+    """
+    Transfers that arrive during the run, each over a new connection between the hosts of the flow: a workload of short flows. Connections that have ended leave their memory to new ones, and results have no row for each transfer. With `--out` the file `completions.parquet` has them. Packets of a connection are a flow of their own for disciplines.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    size: SizeDistribution
+    """
+    Payload bytes; drawn for each transfer.
+    """
+    gap: SpanDistribution
+    """
+    Time between the arrivals of two transfers; drawn each time, so that { exponential = "1 ms" } is a Poisson process. The first arrives a gap after `start`.
+    """
+    connections: Annotated[int, Field(ge=1, le=65536)] = 1000
+    """
+    The most connections at a time. A transfer that finds all of them in use waits until one ends. 1 to 65536.
+    """
+
+
 class RequestResponse(BaseModel):
     """
     Repeated over one connection: the user sends a request, the server responds, the user thinks.
@@ -3966,6 +3989,18 @@ class FixedApplication(BaseModel):
     fixed: FixedSize
 
 
+class TransfersApplication(BaseModel):
+    """
+    Transfers that arrive during the run, each over a connection of its own.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    transfers: Transfers
+
+
 class RequestResponseApplication(BaseModel):
     """
     Requests and responses, with pauses.
@@ -3979,7 +4014,11 @@ class RequestResponseApplication(BaseModel):
 
 
 Application = TypeAliasType(
-    "Application", Literal["unlimited"] | FixedApplication | RequestResponseApplication
+    "Application",
+    Literal["unlimited"]
+    | FixedApplication
+    | TransfersApplication
+    | RequestResponseApplication,
 )
 """
 The data that a TCP flow sends.

@@ -34,7 +34,7 @@ pub struct FixedSize {
 
 /// Transfers that arrive during the run, each over a new connection between the hosts of the flow: a workload of short
 /// flows. Connections that have ended leave their memory to new ones, and results have no row for each transfer. With
-/// `--out` the file `transfers.parquet` has them. Packets of a connection are a flow of their own for disciplines.
+/// `--out` the file `completions.parquet` has them. Packets of a connection are a flow of their own for disciplines.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transfers {
