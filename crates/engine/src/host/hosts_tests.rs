@@ -44,8 +44,8 @@ impl Endpoint for Recorder {
     fn finish(&mut self, _end: Time, _report: &mut Report) {}
 }
 
-/// Hosts with endpoints of these (flow, time of the timer in microseconds). Flows 0 and 1 end at the first two endpoints
-/// of the first host, 2 and 3 at the second host. A first host with a downlink is a millisecond further away.
+/// Hosts with endpoints of these (flow, time of the timer in microseconds). Flows 0 and 1 end at the first two
+/// endpoints of the first host, 2 and 3 at the second host. A first host with a downlink is a millisecond further away.
 fn bench(hosts_of: &[&[(u32, u64)]], has_downlink: bool) -> (OneNode, Log) {
     let log = Log::default();
     let plan = |endpoints: &[(u32, u64)], is_far: bool| HostPlan {

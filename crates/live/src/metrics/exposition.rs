@@ -16,8 +16,8 @@ pub fn render(ports: &[PortSnapshot]) -> String {
     states(&mut text);
     let help = "Time from arrival until the last bit was due to leave.";
     text.family("forebay_sojourn_seconds", "histogram", help, |port, show| buckets(&port.sojourn, show));
-    let help = "Time from when the last bit was due to leave until the kernel had the frame. Late frames are the host's \
-                doing, not the discipline's.";
+    let help = "Time from when the last bit was due to leave until the kernel had the frame. Late frames are the \
+                host's doing, not the discipline's.";
     text.family("forebay_release_lateness_seconds", "histogram", help, |port, show| buckets(&port.lateness, show));
     flows(&mut text);
     shadows(&mut text);
