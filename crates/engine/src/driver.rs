@@ -8,6 +8,8 @@ pub(crate) mod calendar;
 pub(crate) mod feeders;
 pub(crate) mod inbox;
 pub(crate) mod node;
+#[cfg(test)]
+pub(crate) mod one_node;
 pub(crate) mod order;
 pub(crate) mod partition;
 pub(crate) mod pool;

@@ -27,6 +27,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use bare::Way;
+use cpu_time::ThreadTime;
 use forebay_live::command::{self, Commands};
 use forebay_live::config::LiveConfig;
 use forebay_live::forwarder::{Forwarder, Wait};
@@ -198,16 +199,16 @@ impl Drain {
         while self.forwarder.receive.receive(AT_ONCE, &mut |_| {})? > 0 {}
         let missed = self.forwarder.receive.dropped_by_kernel();
         let arrived = self.arrived();
-        let (filling, used) = (clock::now(), clock::thread_time());
+        let (filling, used) = (clock::now(), ThreadTime::now());
         fill(&mut *self.generator, frames)?;
-        let (fill, fill_cpu) = (clock::now().since(filling), clock::thread_time() - used);
+        let (fill, fill_cpu) = (clock::now().since(filling), used.elapsed());
         let mut run =
             Run { way: (what == "bare").then(Way::default), sent: self.forwarder.port.counters().sent.packets };
         while self.forwarded(&run) < WARM_UP && self.step(&mut run)? {}
         let warm = self.forwarded(&run);
-        let (begin, used) = (clock::now(), clock::thread_time());
+        let (begin, used) = (clock::now(), ThreadTime::now());
         while self.step(&mut run)? {}
-        let (span, cpu) = (clock::now().since(begin), clock::thread_time() - used);
+        let (span, cpu) = (clock::now().since(begin), used.elapsed());
         let forwarded = self.forwarded(&run);
         Ok(json!({
             "method": self.method,
@@ -219,9 +220,9 @@ impl Drain {
             "arrived": self.all_arrived(arrived + forwarded) - arrived,
             "timed": forwarded - warm,
             "nanoseconds": span.picoseconds() / 1000,
-            "cpu_nanoseconds": cpu.picoseconds() / 1000,
+            "cpu_nanoseconds": cpu.as_nanos() as u64,
             "fill_nanoseconds": fill.picoseconds() / 1000,
-            "fill_cpu_nanoseconds": fill_cpu.picoseconds() / 1000,
+            "fill_cpu_nanoseconds": fill_cpu.as_nanos() as u64,
         }))
     }
 

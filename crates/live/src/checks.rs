@@ -14,7 +14,7 @@ pub use claim::Claim;
 pub use error::{CheckError, Side};
 
 use crate::sys::ethtool::Ethtool;
-use crate::sys::identity::{self, Capabilities, Capability};
+use crate::sys::identity::{self, CapabilitySet};
 use crate::sys::netlink::{Address, Link, Netlink};
 
 /// A way to receive and send frames.
@@ -102,7 +102,7 @@ struct Machine {
     links: Vec<Link>,
     addresses: Vec<Address>,
     kernel: (u32, u32),
-    capabilities: Capabilities,
+    capabilities: CapabilitySet,
     root: bool,
 }
 
@@ -119,7 +119,7 @@ pub fn check(wanted: &Wanted) -> Result<Checked, CheckError> {
     check_speed("inbound.rate", wanted.inbound, inside, speeds[0])?;
     if wanted.method == Method::AfXdp {
         for link in [inside, outside] {
-            let queues = ethtool.receive_queues(&link.name).unwrap_or(link.receive_queues);
+            let queues = ethtool.receive_queues(link);
             if queues > 1 {
                 return Err(CheckError::ReceiveQueues { interface: link.name.clone(), queues });
             }
@@ -139,19 +139,12 @@ pub fn check(wanted: &Wanted) -> Result<Checked, CheckError> {
     Ok(Checked { inside, outside, method: wanted.method, fail_open: wanted.fail_open.clone() })
 }
 
-/// Whether this process has these capabilities.
-///
-/// # Errors
-/// It lacks some.
-pub fn check_capabilities(needed: &[Capability]) -> Result<(), CheckError> {
-    let has = identity::effective().map_err(|source| CheckError::Unreadable { source })?;
-    judge_capabilities(has, needed)
-}
-
-fn judge_capabilities(has: Capabilities, needed: &[Capability]) -> Result<(), CheckError> {
+fn judge_capabilities(mut has: CapabilitySet, needed: &[CapabilitySet]) -> Result<(), CheckError> {
     // The older, wider capability includes the newer one.
-    let held = |wanted: Capability| has.has(wanted) || wanted == Capability::Bpf && has.has(Capability::SysAdmin);
-    let missing: Vec<Capability> = needed.iter().copied().filter(|wanted| !held(*wanted)).collect();
+    if has.contains(CapabilitySet::SYS_ADMIN) {
+        has |= CapabilitySet::BPF;
+    }
+    let missing: Vec<CapabilitySet> = needed.iter().copied().filter(|wanted| !has.contains(*wanted)).collect();
     if missing.is_empty() { Ok(()) } else { Err(CheckError::Capabilities { missing }) }
 }
 
@@ -179,7 +172,7 @@ impl Machine {
             addresses: netlink.addresses()?,
             kernel: kernel_version(&release).unwrap_or_default(),
             capabilities: identity::effective()?,
-            root: identity::user() == 0,
+            root: identity::geteuid().is_root(),
         })
     }
 
@@ -278,20 +271,20 @@ impl Machine {
         if self.kernel >= least { Ok(()) } else { Err(CheckError::OldKernel { what, least, found: self.kernel }) }
     }
 
-    fn needed(&self, wanted: &Wanted) -> Vec<Capability> {
-        let mut needed = vec![Capability::NetRaw, Capability::NetAdmin];
+    fn needed(&self, wanted: &Wanted) -> Vec<CapabilitySet> {
+        let mut needed = vec![CapabilitySet::NET_RAW, CapabilitySet::NET_ADMIN];
         if wanted.method == Method::AfXdp || wanted.fail_open.is_some() {
-            needed.push(Capability::Bpf);
+            needed.push(CapabilitySet::BPF);
         }
         if wanted.realtime {
-            needed.push(Capability::SysNice);
+            needed.push(CapabilitySet::SYS_NICE);
         }
         if wanted.lock_memory {
-            needed.push(Capability::IpcLock);
+            needed.push(CapabilitySet::IPC_LOCK);
         }
         // To be root no longer.
         if self.root {
-            needed.extend([Capability::Setgid, Capability::Setuid]);
+            needed.extend([CapabilitySet::SETGID, CapabilitySet::SETUID]);
         }
         needed
     }

@@ -1,4 +1,4 @@
-//! Messages to the service manager: ready, reloading, stopping, still alive.
+//! Messages to the service manager: ready, stopping, still alive.
 
 use std::env;
 use std::io;
@@ -41,20 +41,12 @@ impl Notifier {
         Ok(Self { socket: Some(socket) })
     }
 
-    /// Set-up is over; also after [`Notifier::reloading`].
+    /// Set-up is over.
     ///
     /// # Errors
     /// The service manager is gone or does not read.
     pub fn ready(&self, status: &str) -> io::Result<()> {
         self.send(&format!("READY=1\nSTATUS={}", status.replace('\n', " ")))
-    }
-
-    /// The configuration is being read again, since `now` on the monotonic clock.
-    ///
-    /// # Errors
-    /// The service manager is gone or does not read.
-    pub fn reloading(&self, now: Duration) -> io::Result<()> {
-        self.send(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.as_micros()))
     }
 
     /// The end has begun.
@@ -103,15 +95,13 @@ mod tests {
         let notifier = Notifier::connect(&format!("@{name}")).expect("it listens");
         notifier.ready("two\nlines").expect("sent");
         notifier.alive().expect("sent");
-        notifier.reloading(Duration::from_micros(12)).expect("sent");
         notifier.stopping().expect("sent");
         let next = || {
             let mut buffer = [0; 200];
             let length = manager.recv(&mut buffer).expect("a message");
             String::from_utf8_lossy(&buffer[..length]).into_owned()
         };
-        let expected = ["READY=1\nSTATUS=two lines", "WATCHDOG=1", "RELOADING=1\nMONOTONIC_USEC=12", "STOPPING=1"];
-        assert_eq!([next(), next(), next(), next()], expected);
+        assert_eq!([next(), next(), next()], ["READY=1\nSTATUS=two lines", "WATCHDOG=1", "STOPPING=1"]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::io;
 use serde::Serialize;
 use thiserror::Error;
 
-pub use crate::sys::identity::{Capabilities, Capability};
+pub use crate::sys::identity::CapabilitySet;
 pub use crate::sys::seccomp::Otherwise;
 use crate::sys::{identity, seccomp};
 
@@ -41,17 +41,16 @@ pub enum PrivilegeError {
 ///
 /// # Errors
 /// The kernel refuses a step, or another thread kept something.
-pub fn drop(kept: &[Capability], otherwise: Otherwise) -> Result<(), PrivilegeError> {
+pub fn drop(kept: CapabilitySet, otherwise: Otherwise) -> Result<(), PrivilegeError> {
     let refused = |what| move |source| PrivilegeError::Refused { what, source };
     let has = identity::effective().map_err(refused("read the capabilities"))?;
     // Without CAP_SETPCAP the bounding set stays; no new privileges, below, makes it meaningless.
-    if has.has(Capability::Setpcap) {
+    if has.contains(CapabilitySet::SETPCAP) {
         identity::empty_bounding_set().map_err(refused("empty the bounding set"))?;
     }
-    if identity::user() == 0 {
+    if identity::geteuid().is_root() {
         identity::become_user(NOBODY).map_err(refused("switch to the user `nobody`"))?;
     }
-    let kept = Capabilities::of(kept);
     identity::keep_only(kept).map_err(refused("give up the capabilities"))?;
     identity::no_new_privileges().map_err(refused("forbid new privileges"))?;
     seccomp::install(otherwise).map_err(refused("install the filter of system calls"))?;
@@ -75,8 +74,8 @@ pub struct InForce {
 }
 
 impl InForce {
-    fn complaint(&self, kept: Capabilities) -> Option<String> {
-        let too_many = self.capabilities & !kept.0;
+    fn complaint(&self, kept: CapabilitySet) -> Option<String> {
+        let too_many = self.capabilities & !kept.bits();
         if self.users.contains(&0) {
             Some("a thread is root".into())
         } else if too_many != 0 {
@@ -136,13 +135,13 @@ mod tests {
     fn what_was_dropped_everywhere_leaves_no_complaint() {
         let found = in_force(&[CLEAN.into(), CLEAN.into()]);
         assert_eq!((found.users.as_slice(), found.capabilities, found.threads), (&[NOBODY][..], 1 << 12, 2));
-        assert_eq!(found.complaint(Capabilities::of(&[Capability::NetAdmin])), None);
-        assert!(found.complaint(Capabilities::default()).is_some());
+        assert_eq!(found.complaint(CapabilitySet::NET_ADMIN), None);
+        assert!(found.complaint(CapabilitySet::empty()).is_some());
     }
 
     #[test]
     fn one_thread_that_kept_something_is_seen() {
-        let kept = Capabilities::of(&[Capability::NetAdmin]);
+        let kept = CapabilitySet::NET_ADMIN;
         for (from, to) in [
             ("65534\t65534\n", "65534\t0\n"),
             ("CapPrm:\t0000000000001000", "CapPrm:\t0000000000003000"),

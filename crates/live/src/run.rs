@@ -31,7 +31,7 @@ use crate::notify::{self, Notifier};
 use crate::packet::LivePacket;
 use crate::pool::Pool;
 use crate::port::{Port, PortParts};
-use crate::privileges::{self, Otherwise};
+use crate::privileges::{self, CapabilitySet, Otherwise};
 use crate::snapshot::RunningQueue;
 use crate::sys::clock;
 use crate::sys::realtime::{self, Schedule};
@@ -96,7 +96,7 @@ pub fn run(configuration: Configuration, restorer: Command, log: fn(&str)) -> Re
     };
     take_priority(&plans)?;
     system.settle();
-    privileges::drop(&[], Otherwise::Kill).map_err(broken)?;
+    privileges::drop(CapabilitySet::empty(), Otherwise::Kill).map_err(broken)?;
 
     let mut running = Running { threads: Vec::new(), directions, control: handle };
     running.start(plans)?;

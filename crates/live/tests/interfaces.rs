@@ -338,7 +338,7 @@ fn an_xdp_program_is_attached_last_and_only_once() {
 fn a_ring_and_a_wait_agree_on_what_is_readable() {
     let Some(mut bench) = Bench::new(Method::AfPacket, 1500) else { return };
     let ready = clock::wait(&[bench.a.receive.fd()], Time::ZERO).unwrap();
-    assert!(!ready.any());
+    assert!(!ready);
     send_all(&mut *bench.end_a.transmit, &[lab::frame(1, 60, None)]);
-    assert!(clock::wait(&[bench.a.receive.fd().as_fd()], clock::now() + PATIENCE).unwrap().has(0));
+    assert!(clock::wait(&[bench.a.receive.fd().as_fd()], clock::now() + PATIENCE).unwrap());
 }

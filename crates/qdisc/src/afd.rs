@@ -65,41 +65,40 @@ use shadow::Shadow;
 /// The shadow buffer's size for which the gains are meant.
 const REFERENCE_SHADOW_SIZE: f64 = 500.0;
 
-/// Parameters of AFD.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct AfdConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
-    pub limit: QueueSize,
-    /// The data structure of the sample. Default: `shadow_buffer`.
-    pub form: AfdForm,
-    /// `b`: number of sampled packets kept. Ten times the number of flows that share the link estimates rates to within
-    /// 15 to 30 %; BREATHe's authors used 30000. Default: 500.
-    pub shadow_size: u32,
-    /// `s`: packets that arrive for each sampled one, on average, dropped packets included. At least 1. Default: 5.
-    pub sampling_interval: f64,
-    /// `q_target`: queue length at which `m_fair` stays constant, in packets; in byte mode also in bytes. Default: 50
-    /// packets.
-    pub target: QueueSize,
-    /// `alpha`: gain, in sampled packets per packet, on the queue's excess over the target at the previous update.
-    /// Default: 1.7 (paper).
-    pub alpha: f64,
-    /// `beta`: gain on the present excess. Its difference from `alpha` returns the queue to its target, so it must be
-    /// greater. Default: 1.8 (paper).
-    pub beta: f64,
-    /// Whether both gains are multiplied by `shadow_size` / 500. Default: yes.
-    pub scale_gains: bool,
-    /// Time between two updates of `m_fair`. If it is too long, the queue oscillates: with the default gains, scaled,
-    /// when the number of packets that arrive in it times the number of flows above their share exceeds 1000 / `beta`.
-    /// Default: 6.25 ms, 160 updates a second (paper).
-    pub update_interval: Span,
-    /// Whether a flow's rate, and the queue, are measured in bytes instead of packets. Default: no.
-    pub byte_mode: bool,
-    /// Mean packet size, the unit in byte mode. Default: 1000 B.
-    pub mean_packet_size: Bytes,
-    /// Whether ECN-capable packets are marked instead of dropped while the queue has room. Default: no.
-    pub ecn: bool,
+parameters! {
+    /// Parameters of AFD.
+    pub struct AfdConfig {
+        /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
+        pub limit: QueueSize = QueueSize::Packets(1000);
+        /// The data structure of the sample. Default: `shadow_buffer`.
+        pub form: AfdForm = AfdForm::ShadowBuffer;
+        /// `b`: number of sampled packets kept. Ten times the number of flows that share the link estimates rates to
+        /// within 15 to 30 %; BREATHe's authors used 30000. Default: 500.
+        pub shadow_size: u32 = 500;
+        /// `s`: packets that arrive for each sampled one, on average, dropped packets included. At least 1. Default: 5.
+        pub sampling_interval: f64 = 5.0;
+        /// `q_target`: queue length at which `m_fair` stays constant, in packets; in byte mode also in bytes. Default:
+        /// 50 packets.
+        pub target: QueueSize = QueueSize::Packets(50);
+        /// `alpha`: gain, in sampled packets per packet, on the queue's excess over the target at the previous update.
+        /// Default: 1.7 (paper).
+        pub alpha: f64 = 1.7;
+        /// `beta`: gain on the present excess. Its difference from `alpha` returns the queue to its target, so it must
+        /// be greater. Default: 1.8 (paper).
+        pub beta: f64 = 1.8;
+        /// Whether both gains are multiplied by `shadow_size` / 500. Default: yes.
+        pub scale_gains: bool = true;
+        /// Time between two updates of `m_fair`. If it is too long, the queue oscillates: with the default gains,
+        /// scaled, when the number of packets that arrive in it times the number of flows above their share exceeds
+        /// 1000 / `beta`. Default: 6.25 ms, 160 updates a second (paper).
+        pub update_interval: Span = Span::from_microseconds(6250);
+        /// Whether a flow's rate, and the queue, are measured in bytes instead of packets. Default: no.
+        pub byte_mode: bool = false;
+        /// Mean packet size, the unit in byte mode. Default: 1000 B.
+        pub mean_packet_size: Bytes = Bytes(1000);
+        /// Whether ECN-capable packets are marked instead of dropped while the queue has room. Default: no.
+        pub ecn: bool = false;
+    }
 }
 
 /// The data structure of AFD's sample.
@@ -112,25 +111,6 @@ pub enum AfdForm {
     ShadowBuffer,
     /// A count for each sampled flow (AFD-FT).
     FlowTable,
-}
-
-impl Default for AfdConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(1000),
-            form: AfdForm::ShadowBuffer,
-            shadow_size: 500,
-            sampling_interval: 5.0,
-            target: QueueSize::Packets(50),
-            alpha: 1.7,
-            beta: 1.8,
-            scale_gains: true,
-            update_interval: Span::from_microseconds(6250),
-            byte_mode: false,
-            mean_packet_size: Bytes(1000),
-            ecn: false,
-        }
-    }
 }
 
 impl AfdConfig {

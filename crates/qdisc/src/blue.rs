@@ -47,42 +47,28 @@ use crate::memory::inline_bytes;
 use crate::require;
 use crate::{Admission, Arrival, DropReason, MarkReason, Offer, ParameterError, Ticket, Time, Verdict, uniform};
 
-/// Parameters of BLUE.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct BlueConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
-    pub limit: QueueSize,
-    /// `d1`: increase of the probability after a loss. Default: 0.0025 (paper, configurations B1 and B2).
-    pub increment: f64,
-    /// `d2`: decrease of the probability while the link is idle. It should be much less than `increment`, because a
-    /// link may also be idle for lack of load. Default: 0.00025 (paper, configurations B1 and B2).
-    pub decrement: f64,
-    /// Minimum time between two changes of the probability, of the order of the sources' round-trip times. Default: 100
-    /// ms (paper, configuration B2).
-    pub freeze_time: Span,
-    /// Whether a change in one direction may be followed at once by one in the other, as in the authors' simulator.
-    /// Default: no (paper's pseudo-code).
-    pub separate_freeze: bool,
-    /// `L`: queue length above which an arriving packet counts as a loss, which leaves some room for bursts. Default:
-    /// none, only losses count.
-    pub threshold: Option<QueueSize>,
-    /// Whether ECN-capable packets are marked where they would be dropped at random. Default: yes (the paper marks).
-    pub ecn: bool,
-}
-
-impl Default for BlueConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(1000),
-            increment: 0.0025,
-            decrement: 0.00025,
-            freeze_time: Span::from_milliseconds(100),
-            separate_freeze: false,
-            threshold: None,
-            ecn: true,
-        }
+parameters! {
+    /// Parameters of BLUE.
+    pub struct BlueConfig {
+        /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
+        pub limit: QueueSize = QueueSize::Packets(1000);
+        /// `d1`: increase of the probability after a loss. Default: 0.0025 (paper, configurations B1 and B2).
+        pub increment: f64 = 0.0025;
+        /// `d2`: decrease of the probability while the link is idle. It should be much less than `increment`, because a
+        /// link may also be idle for lack of load. Default: 0.00025 (paper, configurations B1 and B2).
+        pub decrement: f64 = 0.00025;
+        /// Minimum time between two changes of the probability, of the order of the sources' round-trip times. Default:
+        /// 100 ms (paper, configuration B2).
+        pub freeze_time: Span = Span::from_milliseconds(100);
+        /// Whether a change in one direction may be followed at once by one in the other, as in the authors' simulator.
+        /// Default: no (paper's pseudo-code).
+        pub separate_freeze: bool = false;
+        /// `L`: queue length above which an arriving packet counts as a loss, which leaves some room for bursts.
+        /// Default: none, only losses count.
+        pub threshold: Option<QueueSize> = None;
+        /// Whether ECN-capable packets are marked where they would be dropped at random. Default: yes (the paper
+        /// marks).
+        pub ecn: bool = true;
     }
 }
 

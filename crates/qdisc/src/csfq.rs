@@ -85,50 +85,34 @@ pub enum CsfqRole {
     Core,
 }
 
-/// Parameters of CSFQ.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct CsfqConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 64 KB (the paper's
-    /// simulations).
-    pub limit: QueueSize,
-    /// `edge` estimates rates and writes labels, `core` uses the labels that packets carry. Default: edge.
-    pub role: CsfqRole,
-    /// Queue below which congestion does not begin and, without congestion, nothing is dropped; in packets or bytes.
-    /// Default: 16 KB (the paper's simulations).
-    pub threshold: QueueSize,
-    /// K: averaging constant of the flows' rates. Default: 100 ms (the paper's simulations).
-    pub flow_averaging_time: Span,
-    /// `K_alpha`: averaging constant of the rates of all arrivals and of those accepted. Default: 100 ms (the paper's
-    /// simulations).
-    pub link_averaging_time: Span,
-    /// `K_c`: time for which the link must be congested, or not, for each new estimate of the fair share. Default: 100
-    /// ms (the paper's simulations).
-    pub window: Span,
-    /// Weights of flows by traffic class, for an edge router: a flow's label is its rate divided by its weight (the
-    /// paper's weighted CSFQ). Default: 1 for all.
-    pub weights: Vec<ClassWeight>,
-    /// Time of silence after which an edge router removes a flow. Default: 10 s (ours: a hundred averaging constants).
-    pub idle_timeout: Span,
-    /// Maximum number of flows of an edge router; a new one displaces the flow that has been silent longest. Default:
-    /// 65536 (ours).
-    pub max_flows: u32,
-}
-
-impl Default for CsfqConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Bytes(64_000),
-            role: CsfqRole::Edge,
-            threshold: QueueSize::Bytes(16_000),
-            flow_averaging_time: Span::from_milliseconds(100),
-            link_averaging_time: Span::from_milliseconds(100),
-            window: Span::from_milliseconds(100),
-            weights: Vec::new(),
-            idle_timeout: Span::from_seconds(10),
-            max_flows: 1 << 16,
-        }
+parameters! {
+    /// Parameters of CSFQ.
+    pub struct CsfqConfig {
+        /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 64 KB (the paper's
+        /// simulations).
+        pub limit: QueueSize = QueueSize::Bytes(64_000);
+        /// `edge` estimates rates and writes labels, `core` uses the labels that packets carry. Default: edge.
+        pub role: CsfqRole = CsfqRole::Edge;
+        /// Queue below which congestion does not begin and, without congestion, nothing is dropped; in packets or
+        /// bytes. Default: 16 KB (the paper's simulations).
+        pub threshold: QueueSize = QueueSize::Bytes(16_000);
+        /// K: averaging constant of the flows' rates. Default: 100 ms (the paper's simulations).
+        pub flow_averaging_time: Span = Span::from_milliseconds(100);
+        /// `K_alpha`: averaging constant of the rates of all arrivals and of those accepted. Default: 100 ms (the
+        /// paper's simulations).
+        pub link_averaging_time: Span = Span::from_milliseconds(100);
+        /// `K_c`: time for which the link must be congested, or not, for each new estimate of the fair share. Default:
+        /// 100 ms (the paper's simulations).
+        pub window: Span = Span::from_milliseconds(100);
+        /// Weights of flows by traffic class, for an edge router: a flow's label is its rate divided by its weight (the
+        /// paper's weighted CSFQ). Default: 1 for all.
+        pub weights: Vec<ClassWeight> = Vec::new();
+        /// Time of silence after which an edge router removes a flow. Default: 10 s (ours: a hundred averaging
+        /// constants).
+        pub idle_timeout: Span = Span::from_seconds(10);
+        /// Maximum number of flows of an edge router; a new one displaces the flow that has been silent longest.
+        /// Default: 65536 (ours).
+        pub max_flows: u32 = 1 << 16;
     }
 }
 

@@ -36,19 +36,12 @@ use crate::limit::Limit;
 use crate::memory::inline_bytes;
 use crate::{Admission, Arrival, DropReason, Offer, ParameterError, Ticket, Verdict};
 
-/// Parameters of drop-tail.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct DropTailConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets, as in Linux
-    /// and ns-3.
-    pub limit: QueueSize,
-}
-
-impl Default for DropTailConfig {
-    fn default() -> Self {
-        Self { limit: QueueSize::Packets(1000) }
+parameters! {
+    /// Parameters of drop-tail.
+    pub struct DropTailConfig {
+        /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets, as in
+        /// Linux and ns-3.
+        pub limit: QueueSize = QueueSize::Packets(1000);
     }
 }
 

@@ -54,35 +54,24 @@ use crate::memory::{heap_bytes, inline_bytes};
 use crate::require;
 use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, Served, hash_flow};
 
-/// Parameters of DRR.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct DrrConfig {
-    /// Limit of all queues together, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
-    pub limit: QueueSize,
-    /// Quantum: bytes that a flow of weight 1 may send in each round. At least one packet makes a round O(1). Default:
-    /// 1500 B.
-    pub quantum: Bytes,
-    /// Number of queues to which flows are hashed; flows in one bucket share a queue. Default: a queue for each flow.
-    pub buckets: Option<u32>,
-    /// Weights of flows by traffic class: multiples of the quantum. A flow has the weight of the class of the first
-    /// packet in its queue. Default: 1 for all.
-    pub weights: Vec<ClassWeight>,
-    /// Whether a full buffer drops the head of the longest queue instead of its tail. Default: no (paper); ns-2 does
-    /// so.
-    pub steal_from_head: bool,
-}
-
-impl Default for DrrConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(1000),
-            quantum: Bytes(1500),
-            buckets: None,
-            weights: Vec::new(),
-            steal_from_head: false,
-        }
+parameters! {
+    /// Parameters of DRR.
+    pub struct DrrConfig {
+        /// Limit of all queues together, in packets or bytes, not counting the packet being sent. Default: 1000
+        /// packets.
+        pub limit: QueueSize = QueueSize::Packets(1000);
+        /// Quantum: bytes that a flow of weight 1 may send in each round. At least one packet makes a round O(1).
+        /// Default: 1500 B.
+        pub quantum: Bytes = Bytes(1500);
+        /// Number of queues to which flows are hashed; flows in one bucket share a queue. Default: a queue for each
+        /// flow.
+        pub buckets: Option<u32> = None;
+        /// Weights of flows by traffic class: multiples of the quantum. A flow has the weight of the class of the first
+        /// packet in its queue. Default: 1 for all.
+        pub weights: Vec<ClassWeight> = Vec::new();
+        /// Whether a full buffer drops the head of the longest queue instead of its tail. Default: no (paper); ns-2
+        /// does so.
+        pub steal_from_head: bool = false;
     }
 }
 

@@ -10,10 +10,10 @@ macro_rules! parameters {
         $(#[$meta:meta])*
         pub struct $name:ident $(in $inner:ident)? { $($fields:tt)* }
     ) => {
-        parameters! { ([$(#[$meta])*] $name $($inner)?) [] [] [] $($fields)* }
+        parameters! { ([$(#[$meta])*] $name $($inner)?) [] [] $($fields)* }
     };
     (
-        $head:tt [$($field:tt)*] [$($default:tt)*] [$($shared:ident)*]
+        $head:tt [$($field:tt)*] [$($shared:ident)*]
         $of:ident $name:ident = $value:expr, $words:literal;
         $($rest:tt)*
     ) => {
@@ -22,50 +22,40 @@ macro_rules! parameters {
             [
                 $($field)*
                 #[doc = concat!(parameter_text!($of $name), " Default: ", $words, ".")]
-                pub $name: parameter_type!($name),
+                pub $name: parameter_type!($name) = $value;
             ]
-            [$($default)* $name: $value,]
             [$($shared)* $name]
             $($rest)*
         }
     };
     (
-        $head:tt [$($field:tt)*] [$($default:tt)*] [$($shared:ident)*]
+        $head:tt [$($field:tt)*] [$($shared:ident)*]
         $(#[$meta:meta])+ $of:ident $name:ident = $value:expr;
         $($rest:tt)*
     ) => {
         parameters! {
             $head
-            [$($field)* $(#[$meta])* pub $name: parameter_type!($name),]
-            [$($default)* $name: $value,]
+            [$($field)* $(#[$meta])* pub $name: parameter_type!($name) = $value;]
             [$($shared)* $name]
             $($rest)*
         }
     };
     (
-        $head:tt [$($field:tt)*] [$($default:tt)*] $shared:tt
+        $head:tt [$($field:tt)*] $shared:tt
         $(#[$meta:meta])* pub $name:ident: $type:ty = $value:expr;
         $($rest:tt)*
     ) => {
         parameters! {
             $head
-            [$($field)* $(#[$meta])* pub $name: $type,]
-            [$($default)* $name: $value,]
+            [$($field)* $(#[$meta])* pub $name: $type = $value;]
             $shared
             $($rest)*
         }
     };
-    (([$($meta:tt)*] $name:ident $($inner:ident)?) [$($field:tt)*] [$($default:tt)*] $shared:tt) => {
-        $($meta)*
-        #[derive(Clone, Debug, PartialEq)]
-        #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-        #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-        pub struct $name { $($field)* }
-
-        impl Default for $name {
-            fn default() -> Self {
-                Self { $($default)* }
-            }
+    (([$($meta:tt)*] $name:ident $($inner:ident)?) [$($field:tt)*] $shared:tt) => {
+        forebay_units::configuration! {
+            $($meta)*
+            pub struct $name { $($field)* }
         }
 
         $(parameters! { @inner $name $inner $shared })?

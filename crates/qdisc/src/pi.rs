@@ -53,46 +53,30 @@ use crate::{
     Admission, Arrival, Backlog, DropReason, MarkReason, Offer, ParameterError, Ticket, Time, Verdict, uniform,
 };
 
-/// Parameters of PI.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct PiConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
-    pub limit: QueueSize,
-    /// `q_ref`: the length at which the queue is held, in packets or bytes, which count as packets of
-    /// `mean_packet_size`. Default: 200 packets (paper); ns-2 has 50.
-    pub reference: QueueSize,
-    /// `a`: increase of the probability at each tick for each packet above the reference. Default: 1.822e-5 (paper).
-    pub a: f64,
-    /// `b`: decrease of the probability at each tick for each packet above the reference at the previous tick; less
-    /// than `a`. Default: 1.816e-5 (paper).
-    pub b: f64,
-    /// `w`: ticks a second. Default: 170 Hz (ns-2); the paper's gains are for 160 Hz.
-    pub sampling_frequency_hz: f64,
-    /// The traffic for which the gains are computed; they then replace `a` and `b`. Default: none.
-    pub design: Option<PiDesign>,
-    /// Whether a packet's probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
-    pub byte_mode: bool,
-    /// Mean packet size: for `byte_mode`, a reference in bytes and `design`. Default: 500 B (ns-2).
-    pub mean_packet_size: Bytes,
-    /// Whether ECN-capable packets are marked instead of dropped. Default: no.
-    pub ecn: bool,
-}
-
-impl Default for PiConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(1000),
-            reference: QueueSize::Packets(200),
-            a: 1.822e-5,
-            b: 1.816e-5,
-            sampling_frequency_hz: 170.0,
-            design: None,
-            byte_mode: false,
-            mean_packet_size: Bytes(500),
-            ecn: false,
-        }
+parameters! {
+    /// Parameters of PI.
+    pub struct PiConfig {
+        /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
+        pub limit: QueueSize = QueueSize::Packets(1000);
+        /// `q_ref`: the length at which the queue is held, in packets or bytes, which count as packets of
+        /// `mean_packet_size`. Default: 200 packets (paper); ns-2 has 50.
+        pub reference: QueueSize = QueueSize::Packets(200);
+        /// `a`: increase of the probability at each tick for each packet above the reference. Default: 1.822e-5
+        /// (paper).
+        pub a: f64 = 1.822e-5;
+        /// `b`: decrease of the probability at each tick for each packet above the reference at the previous tick; less
+        /// than `a`. Default: 1.816e-5 (paper).
+        pub b: f64 = 1.816e-5;
+        /// `w`: ticks a second. Default: 170 Hz (ns-2); the paper's gains are for 160 Hz.
+        pub sampling_frequency_hz: f64 = 170.0;
+        /// The traffic for which the gains are computed; they then replace `a` and `b`. Default: none.
+        pub design: Option<PiDesign> = None;
+        /// Whether a packet's probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
+        pub byte_mode: bool = false;
+        /// Mean packet size: for `byte_mode`, a reference in bytes and `design`. Default: 500 B (ns-2).
+        pub mean_packet_size: Bytes = Bytes(500);
+        /// Whether ECN-capable packets are marked instead of dropped. Default: no.
+        pub ecn: bool = false;
     }
 }
 

@@ -57,64 +57,45 @@ mod controller;
 
 use controller::{Controller, ControllerState};
 
-/// Parameters of PIE.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct PieConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets (Linux).
-    pub limit: QueueSize,
-    /// QDELAY_REF: the target of the queueing delay. Default: 15 ms (RFC 8033, section 4.2).
-    pub target: Span,
-    /// T_UPDATE: period of the controller. Default: 15 ms (RFC 8033, section 4.2).
-    pub update_interval: Span,
-    /// Step of the probability at each tick for each second of delay above the target, at a probability of 10 % or
-    /// more. Default: 0.125 (RFC 8033, section 4.2).
-    pub alpha: f64,
-    /// Step of the probability at each tick for each second by which the delay has grown, at a probability of 10 % or
-    /// more. Default: 1.25 (RFC 8033, section 4.2).
-    pub beta: f64,
-    /// MAX_BURST: time for which nothing is dropped early after a quiet time. Default: 150 ms (RFC 8033, section 4.4).
-    pub max_burst: Span,
-    /// MEAN_PKTSIZE: nothing is dropped early with at most two such packets queued; also the reference of `byte_mode`.
-    /// Default: 1500 B, an Ethernet's MTU.
-    pub mean_packet_size: Bytes,
-    /// Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
-    pub byte_mode: bool,
-    /// Whether drops are spread out: none until the probabilities of the packets since the last one add up to 0.85, and
-    /// one for certain when they add up to 8.5 (RFC 8033, section 5.4). Default: no.
-    pub derandomize: bool,
-    /// Whether the probability rises by no more than 2 % a tick once it is at 10 % (RFC 8033, section 5.5). Default:
-    /// yes.
-    pub cap_adjustment: bool,
-    /// Delay at which PIE becomes active; until then nothing is dropped early and the probability does not change. PIE
-    /// becomes inactive when the probability is 0 and the delay is below half of the target, as in ns-3 (RFC 8033,
-    /// section 5.3, uses a third of the buffer instead of the delay). Default: always active.
-    pub active_threshold: Option<Span>,
-    /// Whether ECN-capable packets are marked instead of dropped early (RFC 8033, section 5.1). Default: no.
-    pub ecn: bool,
-    /// `mark_ecnth`: probability above which ECN-capable packets are dropped as well. Default: 0.1 (RFC 8033, section
-    /// 5.1).
-    pub mark_threshold: f64,
-}
-
-impl Default for PieConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(1000),
-            target: Span::from_milliseconds(15),
-            update_interval: Span::from_milliseconds(15),
-            alpha: 0.125,
-            beta: 1.25,
-            max_burst: Span::from_milliseconds(150),
-            mean_packet_size: Bytes(1500),
-            byte_mode: false,
-            derandomize: false,
-            cap_adjustment: true,
-            active_threshold: None,
-            ecn: false,
-            mark_threshold: 0.1,
-        }
+parameters! {
+    /// Parameters of PIE.
+    pub struct PieConfig {
+        /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets (Linux).
+        pub limit: QueueSize = QueueSize::Packets(1000);
+        /// QDELAY_REF: the target of the queueing delay. Default: 15 ms (RFC 8033, section 4.2).
+        pub target: Span = Span::from_milliseconds(15);
+        /// T_UPDATE: period of the controller. Default: 15 ms (RFC 8033, section 4.2).
+        pub update_interval: Span = Span::from_milliseconds(15);
+        /// Step of the probability at each tick for each second of delay above the target, at a probability of 10 % or
+        /// more. Default: 0.125 (RFC 8033, section 4.2).
+        pub alpha: f64 = 0.125;
+        /// Step of the probability at each tick for each second by which the delay has grown, at a probability of 10 %
+        /// or more. Default: 1.25 (RFC 8033, section 4.2).
+        pub beta: f64 = 1.25;
+        /// MAX_BURST: time for which nothing is dropped early after a quiet time. Default: 150 ms (RFC 8033, section
+        /// 4.4).
+        pub max_burst: Span = Span::from_milliseconds(150);
+        /// MEAN_PKTSIZE: nothing is dropped early with at most two such packets queued; also the reference of
+        /// `byte_mode`. Default: 1500 B, an Ethernet's MTU.
+        pub mean_packet_size: Bytes = Bytes(1500);
+        /// Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default:
+        /// no.
+        pub byte_mode: bool = false;
+        /// Whether drops are spread out: none until the probabilities of the packets since the last one add up to 0.85,
+        /// and one for certain when they add up to 8.5 (RFC 8033, section 5.4). Default: no.
+        pub derandomize: bool = false;
+        /// Whether the probability rises by no more than 2 % a tick once it is at 10 % (RFC 8033, section 5.5).
+        /// Default: yes.
+        pub cap_adjustment: bool = true;
+        /// Delay at which PIE becomes active; until then nothing is dropped early and the probability does not change.
+        /// PIE becomes inactive when the probability is 0 and the delay is below half of the target, as in ns-3 (RFC
+        /// 8033, section 5.3, uses a third of the buffer instead of the delay). Default: always active.
+        pub active_threshold: Option<Span> = None;
+        /// Whether ECN-capable packets are marked instead of dropped early (RFC 8033, section 5.1). Default: no.
+        pub ecn: bool = false;
+        /// `mark_ecnth`: probability above which ECN-capable packets are dropped as well. Default: 0.1 (RFC 8033,
+        /// section 5.1).
+        pub mark_threshold: f64 = 0.1;
     }
 }
 

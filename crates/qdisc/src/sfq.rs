@@ -64,45 +64,30 @@ use crate::{
     Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, Served, SfqPlacement, Time, hash_flow,
 };
 
-/// Parameters of SFQ.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct SfqConfig {
-    /// Limit of all buckets together, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
-    pub limit: QueueSize,
-    /// Number of buckets. Default: 1024 (Linux); ns-2 has 16.
-    pub buckets: u32,
-    /// How flows are placed in buckets: `random` by a hash, or `ns2` in consecutive buckets, as ns-2 does for
-    /// consecutive hosts. Default: `random` (paper).
-    pub placement: SfqPlacement,
-    /// Limit of each bucket, in packets or bytes. Default: only `limit` (paper).
-    pub bucket_limit: Option<QueueSize>,
-    /// Bytes that a bucket may send in each turn. At least one packet makes a turn O(1). Default: one packet of any
-    /// size (paper).
-    pub quantum: Option<Bytes>,
-    /// Time after which the hash changes; only for the `random` placement. Default: the hash never changes.
-    pub perturbation_interval: Option<Span>,
-    /// Whether a full buffer drops the head of the longest bucket instead of its tail. Default: no (paper).
-    pub steal_from_head: bool,
-    /// Whether a full bucket refuses arrivals by ns-2's rule, instead of packets being stolen from the longest. With
-    /// `left` packets of room, a bucket takes no more if it holds `left / 2`, or more than `limit / buckets` while
-    /// `left` is below `buckets`. `limit` must be in packets, and `buckets` no more than it. Default: no.
-    pub ns2_admission: bool,
-}
-
-impl Default for SfqConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(1000),
-            buckets: 1024,
-            placement: SfqPlacement::Random,
-            bucket_limit: None,
-            quantum: None,
-            perturbation_interval: None,
-            steal_from_head: false,
-            ns2_admission: false,
-        }
+parameters! {
+    /// Parameters of SFQ.
+    pub struct SfqConfig {
+        /// Limit of all buckets together, in packets or bytes, not counting the packet being sent. Default: 1000
+        /// packets.
+        pub limit: QueueSize = QueueSize::Packets(1000);
+        /// Number of buckets. Default: 1024 (Linux); ns-2 has 16.
+        pub buckets: u32 = 1024;
+        /// How flows are placed in buckets: `random` by a hash, or `ns2` in consecutive buckets, as ns-2 does for
+        /// consecutive hosts. Default: `random` (paper).
+        pub placement: SfqPlacement = SfqPlacement::Random;
+        /// Limit of each bucket, in packets or bytes. Default: only `limit` (paper).
+        pub bucket_limit: Option<QueueSize> = None;
+        /// Bytes that a bucket may send in each turn. At least one packet makes a turn O(1). Default: one packet of any
+        /// size (paper).
+        pub quantum: Option<Bytes> = None;
+        /// Time after which the hash changes; only for the `random` placement. Default: the hash never changes.
+        pub perturbation_interval: Option<Span> = None;
+        /// Whether a full buffer drops the head of the longest bucket instead of its tail. Default: no (paper).
+        pub steal_from_head: bool = false;
+        /// Whether a full bucket refuses arrivals by ns-2's rule, instead of packets being stolen from the longest.
+        /// With `left` packets of room, a bucket takes no more if it holds `left / 2`, or more than `limit / buckets`
+        /// while `left` is below `buckets`. `limit` must be in packets, and `buckets` no more than it. Default: no.
+        pub ns2_admission: bool = false;
     }
 }
 

@@ -56,61 +56,40 @@ use crate::{
     Admission, Arrival, Backlog, DropReason, FlowKey, MarkReason, Offer, ParameterError, Ticket, Time, Verdict, uniform,
 };
 
-/// Parameters of Stochastic Fair RED.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct SfredConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 200 packets, as for SFB.
-    pub limit: QueueSize,
-    /// `L`: number of levels of bins, each with its own hash function; at most 16. Default: 2, as for SFB.
-    pub levels: u32,
-    /// `N`: number of bins in a level. Default: 23, as for SFB.
-    pub bins: u32,
-    /// `max_th` of a bin's average, in packets; `min_th` is a third of it. Default: 1.5 times `limit` divided by
-    /// `bins`, where a limit in bytes counts in packets of 1000 B: 13 packets with the other defaults, as for SFB.
-    pub bin_size: Option<u32>,
-    /// `w_q`: weight of each new sample in a bin's moving average. Default: 0.002, as for RED.
-    pub weight: f64,
-    /// Initial `max_p` of each bin. Default: 0.1.
-    pub max_probability: f64,
-    /// `alpha`: divisor of `max_p` when the average falls below the lower threshold. Default: 3 (Feng et al. 1999).
-    pub decrease_factor: f64,
-    /// `beta`: factor of `max_p` when the average rises above the upper threshold. Default: 2 (Feng et al. 1999).
-    pub increase_factor: f64,
-    /// Rate to which a flow is held whose bins all have a `max_p` of 1. Default: 160 kb/s, as for SFB.
-    pub rate_limit: Rate,
-    /// Whether that rate is for each of these flows or for all together. Default: each.
-    pub rate_limit_scope: SfbRateLimitScope,
-    /// Depth of the rate limiter's token buckets. Default: 3000 B, two packets of 1500 B.
-    pub burst: Bytes,
-    /// Moving hash: time after which the bins are reset and their hash functions change. Default: never.
-    pub rehash_interval: Option<Span>,
-    /// Mean packet size: a bin's share of the link's rate divided by it is the number of samples that an empty bin
-    /// misses in a second. Default: 1000 B, the paper's packets.
-    pub mean_packet_size: Bytes,
-    /// Whether ECN-capable packets are marked where they would be dropped at random. Default: yes, as for SFB.
-    pub ecn: bool,
-}
-
-impl Default for SfredConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(200),
-            levels: 2,
-            bins: 23,
-            bin_size: None,
-            weight: 0.002,
-            max_probability: 0.1,
-            decrease_factor: 3.0,
-            increase_factor: 2.0,
-            rate_limit: DEFAULT_RATE_LIMIT,
-            rate_limit_scope: SfbRateLimitScope::PerBin,
-            burst: Bytes(3000),
-            rehash_interval: None,
-            mean_packet_size: Bytes(1000),
-            ecn: true,
-        }
+parameters! {
+    /// Parameters of Stochastic Fair RED.
+    pub struct SfredConfig {
+        /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 200 packets, as for
+        /// SFB.
+        pub limit: QueueSize = QueueSize::Packets(200);
+        /// `L`: number of levels of bins, each with its own hash function; at most 16. Default: 2, as for SFB.
+        pub levels: u32 = 2;
+        /// `N`: number of bins in a level. Default: 23, as for SFB.
+        pub bins: u32 = 23;
+        /// `max_th` of a bin's average, in packets; `min_th` is a third of it. Default: 1.5 times `limit` divided by
+        /// `bins`, where a limit in bytes counts in packets of 1000 B: 13 packets with the other defaults, as for SFB.
+        pub bin_size: Option<u32> = None;
+        /// `w_q`: weight of each new sample in a bin's moving average. Default: 0.002, as for RED.
+        pub weight: f64 = 0.002;
+        /// Initial `max_p` of each bin. Default: 0.1.
+        pub max_probability: f64 = 0.1;
+        /// `alpha`: divisor of `max_p` when the average falls below the lower threshold. Default: 3 (Feng et al. 1999).
+        pub decrease_factor: f64 = 3.0;
+        /// `beta`: factor of `max_p` when the average rises above the upper threshold. Default: 2 (Feng et al. 1999).
+        pub increase_factor: f64 = 2.0;
+        /// Rate to which a flow is held whose bins all have a `max_p` of 1. Default: 160 kb/s, as for SFB.
+        pub rate_limit: Rate = DEFAULT_RATE_LIMIT;
+        /// Whether that rate is for each of these flows or for all together. Default: each.
+        pub rate_limit_scope: SfbRateLimitScope = SfbRateLimitScope::PerBin;
+        /// Depth of the rate limiter's token buckets. Default: 3000 B, two packets of 1500 B.
+        pub burst: Bytes = Bytes(3000);
+        /// Moving hash: time after which the bins are reset and their hash functions change. Default: never.
+        pub rehash_interval: Option<Span> = None;
+        /// Mean packet size: a bin's share of the link's rate divided by it is the number of samples that an empty bin
+        /// misses in a second. Default: 1000 B, the paper's packets.
+        pub mean_packet_size: Bytes = Bytes(1000);
+        /// Whether ECN-capable packets are marked where they would be dropped at random. Default: yes, as for SFB.
+        pub ecn: bool = true;
     }
 }
 

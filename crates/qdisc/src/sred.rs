@@ -56,39 +56,25 @@ use crate::{
     table_index, uniform,
 };
 
-/// Parameters of SRED.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct SredConfig {
-    /// B: limit of the queue, in packets or bytes, not counting the packet being sent. A sixth and a third of it are
-    /// the steps of the drop probability. Default: 1000 packets.
-    pub limit: QueueSize,
-    /// M: length of the zombie list. Default: 1000 (paper).
-    pub zombies: u32,
-    /// p: probability with which a packet without a hit replaces the zombie with which it was compared. Divided by
-    /// `zombies` it is the weight of a packet in the moving average of the hits. Default: 0.25 (paper).
-    pub overwrite_probability: f64,
-    /// `p_max`: drop probability from a third of the limit on, before the number of flows is taken into account.
-    /// Default: 0.15 (paper).
-    pub max_probability: f64,
-    /// Whether a packet with a hit is more likely to be dropped (the paper's "full SRED"), instead of all packets alike
-    /// ("simple SRED"). Default: yes.
-    pub full: bool,
-    /// Whether ECN-capable packets are marked instead of dropped early. Default: no.
-    pub ecn: bool,
-}
-
-impl Default for SredConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(1000),
-            zombies: 1000,
-            overwrite_probability: 0.25,
-            max_probability: 0.15,
-            full: true,
-            ecn: false,
-        }
+parameters! {
+    /// Parameters of SRED.
+    pub struct SredConfig {
+        /// B: limit of the queue, in packets or bytes, not counting the packet being sent. A sixth and a third of it
+        /// are the steps of the drop probability. Default: 1000 packets.
+        pub limit: QueueSize = QueueSize::Packets(1000);
+        /// M: length of the zombie list. Default: 1000 (paper).
+        pub zombies: u32 = 1000;
+        /// p: probability with which a packet without a hit replaces the zombie with which it was compared. Divided by
+        /// `zombies` it is the weight of a packet in the moving average of the hits. Default: 0.25 (paper).
+        pub overwrite_probability: f64 = 0.25;
+        /// `p_max`: drop probability from a third of the limit on, before the number of flows is taken into account.
+        /// Default: 0.15 (paper).
+        pub max_probability: f64 = 0.15;
+        /// Whether a packet with a hit is more likely to be dropped (the paper's "full SRED"), instead of all packets
+        /// alike ("simple SRED"). Default: yes.
+        pub full: bool = true;
+        /// Whether ECN-capable packets are marked instead of dropped early. Default: no.
+        pub ecn: bool = false;
     }
 }
 

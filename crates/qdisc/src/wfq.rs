@@ -53,21 +53,15 @@ use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
 use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, Served, Time};
 
-/// Parameters of WFQ.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct WfqConfig {
-    /// Limit of all queues together, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
-    pub limit: QueueSize,
-    /// Weights of flows by traffic class. A flow has the weight of the class of the packet with which it became active.
-    /// Default: 1 for all.
-    pub weights: Vec<ClassWeight>,
-}
-
-impl Default for WfqConfig {
-    fn default() -> Self {
-        Self { limit: QueueSize::Packets(1000), weights: Vec::new() }
+parameters! {
+    /// Parameters of WFQ.
+    pub struct WfqConfig {
+        /// Limit of all queues together, in packets or bytes, not counting the packet being sent. Default: 1000
+        /// packets.
+        pub limit: QueueSize = QueueSize::Packets(1000);
+        /// Weights of flows by traffic class. A flow has the weight of the class of the packet with which it became
+        /// active. Default: 1 for all.
+        pub weights: Vec<ClassWeight> = Vec::new();
     }
 }
 

@@ -27,20 +27,14 @@ pub enum LoadPattern {
     Matrix(Vec<Vec<f64>>),
 }
 
-/// One output that gets more than its share.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct HotSpot {
-    /// The hot output, counted from 1. Default: 1.
-    pub output: u32,
-    /// Fraction of each input's traffic that goes to it; the rest is distributed evenly over the others. Default: 0.5.
-    pub fraction: f64,
-}
-
-impl Default for HotSpot {
-    fn default() -> Self {
-        Self { output: 1, fraction: 0.5 }
+forebay_units::configuration! {
+    /// One output that gets more than its share.
+    pub struct HotSpot {
+        /// The hot output, counted from 1. Default: 1.
+        pub output: u32 = 1;
+        /// Fraction of each input's traffic that goes to it; the rest is distributed evenly over the others. Default:
+        /// 0.5.
+        pub fraction: f64 = 0.5;
     }
 }
 

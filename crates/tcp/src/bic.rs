@@ -36,28 +36,23 @@ const SEARCH_DIVISOR: f64 = 4.0;
 /// Before the first loss the window grows by at least one segment for this many: 5 % in a round trip.
 const MOST_SEGMENTS_BEFORE_LOSS: f64 = 20.0;
 
-/// The parameters of BIC.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct BicConfig {
-    /// Factor by which a sign of congestion reduces the window (β; Linux: 819/1024). Above 0 and below 1.
-    pub beta: f64,
-    /// Maximum growth in a round trip, in segments (the paper's Smax; Linux: 16). At least 1.
-    #[cfg_attr(feature = "config", schemars(range(min = 1)))]
-    pub max_increment: u32,
-    /// Window, in segments, up to which it grows and shrinks like Reno's (Linux: 14).
-    pub low_window: u32,
-    /// Round trips for the last four segments below the maximum and the first four above it (Linux: 20). At least 1.
-    #[cfg_attr(feature = "config", schemars(range(min = 1)))]
-    pub smooth_part: u32,
-    /// Whether a flow with a loss below its last maximum aims lower still, which makes room for new flows.
-    pub fast_convergence: bool,
-}
-
-impl Default for BicConfig {
-    fn default() -> Self {
-        Self { beta: 0.8, max_increment: 16, low_window: 14, smooth_part: 20, fast_convergence: true }
+forebay_units::configuration! {
+    /// The parameters of BIC.
+    #[derive(Copy)]
+    pub struct BicConfig {
+        /// Factor by which a sign of congestion reduces the window (β; Linux: 819/1024). Above 0 and below 1.
+        pub beta: f64 = 0.8;
+        /// Maximum growth in a round trip, in segments (the paper's Smax; Linux: 16). At least 1.
+        #[cfg_attr(feature = "config", schemars(range(min = 1)))]
+        pub max_increment: u32 = 16;
+        /// Window, in segments, up to which it grows and shrinks like Reno's (Linux: 14).
+        pub low_window: u32 = 14;
+        /// Round trips for the last four segments below the maximum and the first four above it (Linux: 20). At least
+        /// 1.
+        #[cfg_attr(feature = "config", schemars(range(min = 1)))]
+        pub smooth_part: u32 = 20;
+        /// Whether a flow with a loss below its last maximum aims lower still, which makes room for new flows.
+        pub fast_convergence: bool = true;
     }
 }
 

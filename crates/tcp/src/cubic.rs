@@ -45,27 +45,21 @@ pub enum CubicArithmetic {
     Linux,
 }
 
-/// The parameters of CUBIC.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct CubicConfig {
-    /// Factor by which a sign of congestion reduces the window (β, RFC 9438, 4.6: 0.7). Above 0 and below 1.
-    pub beta: f64,
-    /// Growth of the window: C, in segments per second cubed (RFC 9438, 5: 0.4). Above 0.
-    pub growth: f64,
-    /// Whether a flow with a loss below its last maximum aims lower still, which makes room for new flows (RFC 9438,
-    /// 4.7).
-    pub fast_convergence: bool,
-    /// Whether the window is at least that of Reno (RFC 9438, 4.3).
-    pub reno_friendly: bool,
-    /// Real numbers ("exact", RFC 9438) or whole segments ("linux").
-    pub arithmetic: CubicArithmetic,
-}
-
-impl Default for CubicConfig {
-    fn default() -> Self {
-        Self { beta: 0.7, growth: 0.4, fast_convergence: true, reno_friendly: true, arithmetic: CubicArithmetic::Exact }
+forebay_units::configuration! {
+    /// The parameters of CUBIC.
+    #[derive(Copy)]
+    pub struct CubicConfig {
+        /// Factor by which a sign of congestion reduces the window (β, RFC 9438, 4.6: 0.7). Above 0 and below 1.
+        pub beta: f64 = 0.7;
+        /// Growth of the window: C, in segments per second cubed (RFC 9438, 5: 0.4). Above 0.
+        pub growth: f64 = 0.4;
+        /// Whether a flow with a loss below its last maximum aims lower still, which makes room for new flows (RFC
+        /// 9438, 4.7).
+        pub fast_convergence: bool = true;
+        /// Whether the window is at least that of Reno (RFC 9438, 4.3).
+        pub reno_friendly: bool = true;
+        /// Real numbers ("exact", RFC 9438) or whole segments ("linux").
+        pub arithmetic: CubicArithmetic = CubicArithmetic::Exact;
     }
 }
 

@@ -287,3 +287,7 @@ impl<E: HostEndpoint, const ARE_MANY: bool> Node for Hosts<E, ARE_MANY> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "hosts_tests.rs"]
+mod tests;

@@ -200,3 +200,7 @@ impl Node for LawPort {
         report.link(link.finish(&report.measured()));
     }
 }
+
+#[cfg(test)]
+#[path = "law_port_tests.rs"]
+mod tests;

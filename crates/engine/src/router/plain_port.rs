@@ -39,3 +39,7 @@ impl Node for PlainPort {
         report.link(self.link.finish(&report.measured()));
     }
 }
+
+#[cfg(test)]
+#[path = "plain_port_tests.rs"]
+mod tests;

@@ -217,3 +217,7 @@ impl Node for QueuePort {
         self.hand_in(end, report);
     }
 }
+
+#[cfg(test)]
+#[path = "queue_port_tests.rs"]
+pub(super) mod tests;

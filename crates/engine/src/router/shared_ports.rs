@@ -55,3 +55,7 @@ impl Node for SharedPorts {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "shared_ports_tests.rs"]
+mod tests;

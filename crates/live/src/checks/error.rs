@@ -6,7 +6,7 @@ use std::io;
 use forebay_units::Rate;
 use thiserror::Error;
 
-use crate::sys::identity::Capability;
+use crate::sys::identity::CapabilitySet;
 
 /// Which interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ pub enum CheckError {
          to the program with `setcap {1}+ep`",
         listed(missing, " "), listed(missing, ",").to_lowercase()
     )]
-    Capabilities { missing: Vec<Capability> },
+    Capabilities { missing: Vec<CapabilitySet> },
     #[error("cannot ask the kernel about interfaces: {source}; are /proc and netlink allowed to this process?")]
     Unreadable { source: io::Error },
 }
@@ -128,6 +128,7 @@ fn longer<'a>(one: &'a (String, u32), other: &'a (String, u32)) -> &'a (String, 
     if one.1 > other.1 { one } else { other }
 }
 
-fn listed(capabilities: &[Capability], between: &str) -> String {
-    capabilities.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
+fn listed(capabilities: &[CapabilitySet], between: &str) -> String {
+    let names = capabilities.iter().flat_map(CapabilitySet::iter_names).map(|(name, _)| format!("CAP_{name}"));
+    names.collect::<Vec<_>>().join(between)
 }

@@ -17,7 +17,7 @@ fn machine() -> Machine {
         links: vec![lo, link(2, "lan0"), link(3, "wan0")],
         addresses: Vec::new(),
         kernel: (6, 18),
-        capabilities: Capabilities(u64::MAX),
+        capabilities: CapabilitySet::all(),
         root: true,
     }
 }
@@ -147,13 +147,19 @@ fn an_old_kernel_is_told_what_it_lacks() {
 
 #[test]
 fn each_capability_is_asked_for_only_where_it_is_needed() {
-    let without = |capability: Capability| Capabilities(!(1 << capability as u8) & !(1 << Capability::SysAdmin as u8));
-    for capability in [Capability::NetRaw, Capability::NetAdmin, Capability::Bpf, Capability::Setuid] {
+    let without = |capability| CapabilitySet::all() - capability - CapabilitySet::SYS_ADMIN;
+    for (capability, name) in [
+        (CapabilitySet::NET_RAW, "CAP_NET_RAW"),
+        (CapabilitySet::NET_ADMIN, "CAP_NET_ADMIN"),
+        (CapabilitySet::BPF, "CAP_BPF"),
+        (CapabilitySet::SETUID, "CAP_SETUID"),
+    ] {
         let text = complaint(|machine, _| machine.capabilities = without(capability));
-        assert!(text.contains(&format!("lacks {capability}")), "{text}");
-        assert!(text.contains(&format!("setcap {}+ep", capability.to_string().to_lowercase())), "{text}");
+        assert!(text.contains(&format!("lacks {name}")), "{text}");
+        assert!(text.contains(&format!("setcap {}+ep", name.to_lowercase())), "{text}");
     }
-    for (capability, realtime, lock_memory) in [(Capability::SysNice, true, false), (Capability::IpcLock, false, true)]
+    for (capability, realtime, lock_memory) in
+        [(CapabilitySet::SYS_NICE, true, false), (CapabilitySet::IPC_LOCK, false, true)]
     {
         let (mut machine, mut wanted) = (machine(), wanted());
         machine.capabilities = without(capability);
@@ -161,7 +167,7 @@ fn each_capability_is_asked_for_only_where_it_is_needed() {
         (wanted.realtime, wanted.lock_memory) = (realtime, lock_memory);
         machine.judge(&wanted).expect_err("needed");
     }
-    let text = complaint(|machine, _| machine.capabilities = Capabilities::default());
+    let text = complaint(|machine, _| machine.capabilities = CapabilitySet::empty());
     assert!(text.contains("lacks CAP_NET_RAW CAP_NET_ADMIN CAP_BPF CAP_SETGID CAP_SETUID"), "{text}");
 }
 

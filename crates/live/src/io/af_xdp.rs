@@ -10,8 +10,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::{Halves, Interface, OpenError, Receive, ReceivedFrame, Transmit};
+use crate::sys::ethtool::Ethtool;
+use crate::sys::netlink::Netlink;
+use crate::sys::socket;
 use crate::sys::xdp::{self, Failed, Plan, Receiving, Sending};
-use crate::sys::{interface, socket};
 
 /// The options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +60,20 @@ pub fn prepare(interface: &Interface, options: Options) -> Result<Prepared, Open
         reason: format!("its MTU of {} is too large for AF_XDP's copy mode", interface.mtu),
         remedy: format!("run `ip link set {name} mtu 3822`, or use `io.method = \"af_packet\"`"),
     })?;
-    require_one_queue(name)?;
+    let link = Netlink::open().and_then(|mut kernel| kernel.find(name));
+    let link = link.map_err(|error| failed(("RTM_GETLINK", error)))?;
+    // Frames of other queues than the first would pass us by.
+    let queues = Ethtool::open().map_err(|error| failed(("socket(AF_UNIX)", error)))?.receive_queues(&link);
+    if queues > 1 {
+        return Err(OpenError::Unfit {
+            interface: name.clone(),
+            reason: format!("it receives into {queues} queues, but AF_XDP reads only one of them"),
+            remedy: format!("run `ethtool -L {name} combined 1` (or `rx 1 tx 1`), or use `io.method = \"af_packet\"`"),
+        });
+    }
     // The kernel lets the socket be bound while the interface is down.
-    match interface::is_up(name) {
-        Ok(true) => {}
-        Ok(false) => return Err(failed(("bind(AF_XDP)", io::Error::from_raw_os_error(libc::ENETDOWN)))),
-        Err(error) => return Err(failed(("ioctl(SIOCGIFFLAGS)", error))),
+    if !link.is_up() {
+        return Err(failed(("bind(AF_XDP)", io::Error::from_raw_os_error(libc::ENETDOWN))));
     }
     let promiscuous = socket::open_packet().map_err(|error| failed(("socket(AF_PACKET)", error)))?;
     let (receive, transmit) = xdp::open(plan, interface.index).map_err(failed)?;
@@ -91,29 +101,6 @@ impl Prepared {
         let receive = Box::new(Receiver { ring: self.receive, _promiscuous: self.promiscuous, dropped: 0 });
         Ok(Halves { receive, transmit: Box::new(Transmitter { ring: self.transmit, interface: self.interface }) })
     }
-}
-
-/// Frames of other queues than the first would pass us by.
-fn require_one_queue(name: &str) -> Result<(), OpenError> {
-    let queues = match interface::receive_queues(name) {
-        Ok(queues) => queues,
-        // A driver that has no say in it; the kernel shows them in the file system.
-        Err(_) => queues_by_files(name).unwrap_or(1),
-    };
-    if queues <= 1 {
-        return Ok(());
-    }
-    Err(OpenError::Unfit {
-        interface: name.to_owned(),
-        reason: format!("it receives into {queues} queues, but AF_XDP reads only one of them"),
-        remedy: format!("run `ethtool -L {name} combined 1` (or `rx 1 tx 1`), or use `io.method = \"af_packet\"`"),
-    })
-}
-
-fn queues_by_files(name: &str) -> Option<u32> {
-    let entries = std::fs::read_dir(format!("/sys/class/net/{name}/queues")).ok()?;
-    let receiving = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with("rx-"));
-    u32::try_from(receiving.count()).ok()
 }
 
 struct Receiver {

@@ -3,7 +3,8 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use crate::sys::{interface, namespace};
+use crate::sys::namespace;
+use crate::sys::netlink::Netlink;
 
 const ETHERNET_HEADER_BYTES: usize = 14;
 const VLAN_TAG_BYTES: usize = 4;
@@ -25,9 +26,9 @@ impl Interface {
     /// # Errors
     /// There is none.
     pub fn find(name: &str) -> Result<Self, OpenError> {
-        let index = interface::index(name).map_err(|error| OpenError::kernel(name, "if_nametoindex", error))?;
-        let mtu = interface::mtu(name).map_err(|error| OpenError::kernel(name, "ioctl(SIOCGIFMTU)", error))?;
-        Ok(Self { name: name.to_owned(), index, mtu })
+        let link = Netlink::open().and_then(|mut kernel| kernel.find(name));
+        let link = link.map_err(|error| OpenError::kernel(name, "RTM_GETLINK", error))?;
+        Ok(Self { name: link.name, index: link.index, mtu: link.mtu })
     }
 
     /// Bytes of the longest frame that it carries, with the Ethernet header and a VLAN tag.
@@ -38,7 +39,7 @@ impl Interface {
 
     /// Whether the calling thread is in the network namespace where it was found, by a `socket` that was opened there.
     pub(super) fn is_here(&self, socket: BorrowedFd<'_>) -> bool {
-        interface::index(&self.name).is_ok_and(|index| index == self.index) && namespace::is_of(socket)
+        Self::find(&self.name).is_ok_and(|found| found.index == self.index) && namespace::is_of(socket)
     }
 
     /// Those of `frames` before the first that cannot be sent on it.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Halves, Interface, OpenError, Receive, ReceivedFrame, Transmit};
 use crate::sys::netlink::{Link, Netlink};
-use crate::sys::{interface, tun};
+use crate::sys::tun;
 
 /// The longest frame at any MTU.
 const LONGEST_FRAME: usize = 1 << 17;
@@ -35,11 +35,10 @@ impl Default for Options {
 pub fn open(name: &str, options: Options) -> Result<(Interface, Halves), OpenError> {
     let failed = |call| move |error| OpenError::kernel(name, call, error);
     let file = Arc::new(tun::open(name).map_err(failed("ioctl(/dev/net/tun, TUNSETIFF)"))?);
-    interface::set_mtu(name, options.mtu).map_err(failed("ioctl(SIOCSIFMTU)"))?;
-    interface::set_queue(name, options.queue_frames).map_err(failed("ioctl(SIOCSIFTXQLEN)"))?;
-    interface::switch_on(name).map_err(failed("ioctl(SIOCSIFFLAGS)"))?;
-    let kernel = Netlink::open().map_err(failed("socket(AF_NETLINK)"))?;
-    let interface = Interface::find(name)?;
+    let mut kernel = Netlink::open().map_err(failed("socket(AF_NETLINK)"))?;
+    let interface = Interface { mtu: options.mtu, ..Interface::find(name)? };
+    kernel.set_sizes(interface.index, options.mtu, options.queue_frames).map_err(failed("RTM_SETLINK(IFLA_MTU)"))?;
+    kernel.set_up(interface.index).map_err(failed("RTM_SETLINK(IFF_UP)"))?;
     let buffer = vec![0; LONGEST_FRAME];
     let receiver = Receiver { file: file.clone(), buffer, kernel, index: interface.index, dropped: 0 };
     let transmitter = Transmitter { file, interface: interface.clone() };

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SetupError;
 use crate::checks::{Checked, Method};
-use crate::privileges::{self, Capability, Otherwise};
+use crate::privileges::{self, CapabilitySet, Otherwise};
 use crate::sys::ethtool::{Ethtool, Feature};
 use crate::sys::netlink::Netlink;
 use crate::sys::signals::Signals;
@@ -208,7 +208,7 @@ pub fn run_restorer(input: &mut dyn BufRead, output: &mut dyn Write, otherwise: 
     let changes: Vec<Change> = serde_json::from_str(&plan).map_err(|error| lost(error.into()))?;
     let mut kernel = Kernel::open().map_err(lost)?;
     let _signals = Signals::block().map_err(lost)?;
-    privileges::drop(&[Capability::NetAdmin], otherwise)?;
+    privileges::drop(CapabilitySet::NET_ADMIN, otherwise)?;
     output.write_all(READY.as_bytes()).and_then(|()| output.flush()).map_err(lost)?;
     // Nothing more is said to it: this waits for the end.
     input.read_to_end(&mut Vec::new()).map_err(lost)?;

@@ -9,6 +9,9 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixDatagram;
 
+use super::netlink::Link;
+use super::{checked, interface_request};
+
 const GSTRINGS: u32 = 0x1b;
 const GSSET_INFO: u32 = 0x37;
 const GFEATURES: u32 = 0x3a;
@@ -107,12 +110,11 @@ impl Ethtool {
         }
     }
 
-    /// Its receive queues that are in use; none if the driver does not report them.
-    pub fn receive_queues(&self, interface: &str) -> Option<u32> {
+    /// The receive queues of an interface that are in use; all that it has if its driver does not report them.
+    pub fn receive_queues(&self, link: &Link) -> u32 {
         let mut channels = [GCHANNELS, 0, 0, 0, 0, 0, 0, 0, 0];
-        self.call(interface, &mut channels).ok()?;
-        let (receive, combined) = (channels[5], channels[8]);
-        Some(receive.saturating_add(combined)).filter(|queues| *queues > 0)
+        let reported = self.call(&link.name, &mut channels).map_or(0, |()| channels[5].saturating_add(channels[8]));
+        if reported > 0 { reported } else { link.receive_queues }
     }
 
     /// The number of features of this kernel: a constant of its build.
@@ -127,19 +129,12 @@ impl Ethtool {
     /// One call. The kernel writes no further than `request`. The length of an answer is in the request, or it is the
     /// number of features. This number was requested first and is a constant of the kernel's build.
     fn call(&self, interface: &str, request: &mut [u32]) -> io::Result<()> {
-        let mut name = [0; libc::IFNAMSIZ];
-        if interface.is_empty() || interface.len() >= name.len() {
-            return Err(io::Error::from_raw_os_error(libc::ENODEV));
-        }
-        for (to, from) in name.iter_mut().zip(interface.bytes()) {
-            *to = from.cast_signed();
-        }
         let data = libc::__c_anonymous_ifr_ifru { ifru_data: request.as_mut_ptr().cast() };
-        let mut argument = libc::ifreq { ifr_name: to_c_chars(name), ifr_ifru: data };
+        let mut argument = interface_request(interface, data)?;
         // SAFETY: `argument` is an ifreq that lives through the call, with a name that ends in a zero byte. Its data
         // points to `request`, borrowed mutably, which the caller makes long enough for the answer (see above).
-        let result = unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut argument) };
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        checked(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut argument) })?;
+        Ok(())
     }
 }
 
@@ -147,12 +142,6 @@ impl Ethtool {
 fn halves(number: u64) -> [u32; 2] {
     let [a, b, c, d, e, f, g, h] = number.to_ne_bytes();
     [u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h])]
-}
-
-/// C's `char` has a sign on some machines and none on others.
-fn to_c_chars(name: [i8; libc::IFNAMSIZ]) -> [libc::c_char; libc::IFNAMSIZ] {
-    #[allow(clippy::unnecessary_cast, reason = "c_char is u8 on aarch64")]
-    name.map(|byte| byte as libc::c_char)
 }
 
 /// Puts names and state together: `names` has 32 bytes for each, `state` four words for each 32 features.

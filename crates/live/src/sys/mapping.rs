@@ -1,14 +1,17 @@
 //! Memory shared with the kernel.
 #![allow(unsafe_code, reason = "mmap, and memory that the kernel writes")]
 
+use std::ffi::c_void;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use prefetch_index::prefetch_index;
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
 const LINE_BYTES: usize = 64;
+const ACCESS: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
 
 /// A range of memory that the kernel reads and writes as well; unmapped when dropped.
 ///
@@ -27,22 +30,20 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// Maps `bytes` of what `fd` offers at `offset`.
-    pub(super) fn of(fd: BorrowedFd<'_>, bytes: usize, offset: libc::off_t) -> io::Result<Self> {
-        Self::map(bytes, libc::MAP_SHARED | libc::MAP_POPULATE, fd.as_raw_fd(), offset)
+    pub(super) fn of(fd: BorrowedFd<'_>, bytes: usize, offset: u64) -> io::Result<Self> {
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        // SAFETY: no address is requested, so no mapping is replaced.
+        Self::at(unsafe { mmap(std::ptr::null_mut(), bytes, ACCESS, flags, fd, offset) }?, bytes)
     }
 
     /// Maps `bytes` of new memory, zero, at a page's start.
     pub(super) fn anonymous(bytes: usize) -> io::Result<Self> {
-        Self::map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, -1, 0)
+        let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
+        // SAFETY: no address is requested, so no mapping is replaced.
+        Self::at(unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, ACCESS, flags) }?, bytes)
     }
 
-    fn map(bytes: usize, flags: libc::c_int, fd: libc::c_int, offset: libc::off_t) -> io::Result<Self> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: no address is requested, so no mapping is replaced.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, fd, offset) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
+    fn at(start: *mut c_void, bytes: usize) -> io::Result<Self> {
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mmap returned address 0"))?;
         Ok(Self { start, bytes })
     }
@@ -129,8 +130,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: mapped by `map` with this length; every reference into it borrowed from `self`.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+        // SAFETY: mapped with this length; every reference into it borrowed from `self`. It cannot fail.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
 

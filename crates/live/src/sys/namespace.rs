@@ -1,10 +1,13 @@
 //! Network namespaces. Entering one is for tests and examples, which keep their traffic inside namespaces of their own.
-#![allow(unsafe_code, reason = "setns, and a socket option")]
+#![allow(unsafe_code, reason = "a socket option")]
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
+
+use rustix::net::{AddressFamily, SocketType};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 /// Moves the calling thread into the network namespace at `path` (`/run/netns/NAME`). Sockets stay in the namespace
 /// where they were opened.
@@ -12,17 +15,13 @@ use std::path::Path;
 /// # Errors
 /// There is none at `path`, or the thread may not (CAP_SYS_ADMIN).
 pub fn enter(path: &Path) -> io::Result<()> {
-    let file = File::open(path)?;
-    // SAFETY: changes a property of the calling thread only; the file descriptor is open.
-    let result = unsafe { libc::setns(file.as_raw_fd(), libc::CLONE_NEWNET) };
-    super::checked(result)?;
-    Ok(())
+    Ok(move_into_link_name_space(File::open(path)?.as_fd(), Some(LinkNameSpaceType::Network))?)
 }
 
 /// Whether `socket` was opened in the network namespace that the calling thread is in now. Kernels before 5.14 cannot
 /// tell: then it is taken to be so.
 pub(crate) fn is_of(socket: BorrowedFd<'_>) -> bool {
-    let here = super::socket::open(libc::AF_INET, libc::SOCK_DGRAM).and_then(|here| cookie(here.as_fd()));
+    let here = super::socket::open(AddressFamily::INET, SocketType::DGRAM).and_then(|here| cookie(here.as_fd()));
     match (cookie(socket), here) {
         (Ok(of_socket), Ok(here)) => of_socket == here,
         _ => true,

@@ -111,6 +111,15 @@ impl Netlink {
         }
     }
 
+    /// The interface called `name`.
+    ///
+    /// # Errors
+    /// There is none (`ENODEV`), or the kernel does not answer.
+    pub fn find(&mut self, name: &str) -> io::Result<Link> {
+        let found = self.links()?.into_iter().find(|link| link.name == name);
+        found.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))
+    }
+
     /// All addresses.
     ///
     /// # Errors
@@ -136,8 +145,7 @@ impl Netlink {
         let info = LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Bridge), LinkInfo::Data(bridge)]);
         let request = RouteNetlinkMessage::NewLink(link_message(0, vec![LinkAttribute::IfName(name.into()), info]));
         self.exchange(request, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, |_| ())?;
-        let made = self.links()?.into_iter().find(|link| link.name == name);
-        let made = made.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
+        let made = self.find(name)?;
         // The kernel ignores the alias of a new interface.
         self.set(made.index, LinkAttribute::IfAlias(alias.into()))?;
         self.without_ipv6_address(made.index)?;
@@ -171,6 +179,15 @@ impl Netlink {
         ]);
         let info = LinkAttribute::LinkInfo(vec![LinkInfo::PortKind(InfoPortKind::Bridge), LinkInfo::PortData(port)]);
         self.change(RouteNetlinkMessage::NewLink(link_message(interface, vec![info])))
+    }
+
+    /// Sets the longest payload of an interface, and the number of frames that wait at most to be sent.
+    ///
+    /// # Errors
+    /// It is gone, does not carry that much, or the process lacks `CAP_NET_ADMIN`.
+    pub fn set_sizes(&mut self, interface: u32, mtu: u32, queue_frames: u32) -> io::Result<()> {
+        let sizes = vec![LinkAttribute::Mtu(mtu), LinkAttribute::TxQueueLen(queue_frames)];
+        self.change(RouteNetlinkMessage::SetLink(link_message(interface, sizes)))
     }
 
     /// Switches an interface on.
@@ -290,10 +307,13 @@ mod tests {
 
     #[test]
     fn the_loopback_interface_is_found_as_it_is() {
-        let links = Netlink::open().expect("a socket").links().expect("an answer");
-        let lo = links.iter().find(|link| link.name == "lo").expect("lo is everywhere");
-        assert!(lo.is_loopback());
+        let mut netlink = Netlink::open().expect("a socket");
+        let lo = netlink.find("lo").expect("lo is everywhere");
+        assert!(lo.is_loopback() && lo.mtu >= 1500);
         assert_eq!((lo.index, lo.address, lo.master), (1, Some([0; 6]), None));
+        for name in ["no-such-one", "a-name-longer-than-the-kernel-has"] {
+            assert_eq!(netlink.find(name).expect_err("an invented name").raw_os_error(), Some(libc::ENODEV));
+        }
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Sockets and their options.
-#![allow(unsafe_code, reason = "socket, bind, setsockopt, getsockopt, sendmmsg")]
+#![allow(unsafe_code, reason = "bind, setsockopt, getsockopt, sendmmsg")]
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 
 use super::{checked, size};
 
@@ -10,16 +12,13 @@ use super::{checked, size};
 pub(crate) const MOST_AT_ONCE: usize = 64;
 
 /// A socket that does not block and is closed by exec.
-pub(crate) fn open(family: libc::c_int, kind: libc::c_int) -> io::Result<OwnedFd> {
-    // SAFETY: takes no pointers.
-    let fd = checked(unsafe { libc::socket(family, kind | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, 0) })?;
-    // SAFETY: just opened, and not shared.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+pub(crate) fn open(family: AddressFamily, kind: SocketType) -> io::Result<OwnedFd> {
+    Ok(socket_with(family, kind, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?)
 }
 
 /// A packet socket that receives nothing yet.
 pub(crate) fn open_packet() -> io::Result<OwnedFd> {
-    open(libc::AF_PACKET, libc::SOCK_RAW)
+    open(AddressFamily::PACKET, SocketType::RAW)
 }
 
 /// Binds a packet socket to the interface `index`; it receives frames of `protocol` from then on: 0 for none.
@@ -33,14 +32,9 @@ pub(crate) fn bind_packet(fd: BorrowedFd<'_>, index: u32, protocol: u16) -> io::
         sll_halen: 0,
         sll_addr: [0; 8],
     };
-    bind(fd, &address)
-}
-
-/// Binds to an address structure `T`, which must be one.
-pub(super) fn bind<T>(fd: BorrowedFd<'_>, address: &T) -> io::Result<()> {
-    let pointer = std::ptr::from_ref(address).cast();
+    let pointer = (&raw const address).cast();
     // SAFETY: the pointer and the length are those of `address`, which is only read.
-    checked(unsafe { libc::bind(fd.as_raw_fd(), pointer, size::<T>()) })?;
+    checked(unsafe { libc::bind(fd.as_raw_fd(), pointer, size::<libc::sockaddr_ll>()) })?;
     Ok(())
 }
 
@@ -61,7 +55,7 @@ pub(super) unsafe fn set<T>(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::
     Ok(())
 }
 
-/// Reads an option whose value is a structure `T`; returns how many of its bytes the kernel filled in.
+/// Reads an option whose value is a structure `T`.
 ///
 /// # Safety
 /// `T` consists of numbers, so that whatever the kernel writes is a value of it.
@@ -70,21 +64,18 @@ pub(super) unsafe fn get<T: Copy>(
     level: libc::c_int,
     name: libc::c_int,
     value: &mut T,
-) -> io::Result<usize> {
+) -> io::Result<()> {
     let mut bytes = size::<T>();
     let pointer = std::ptr::from_mut(value).cast();
     // SAFETY: the pointer and the length are those of `value`, which stays a value whatever is written, by the caller's
     // promise.
     checked(unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, pointer, &raw mut bytes) })?;
-    Ok(bytes as usize)
+    Ok(())
 }
 
 /// The error that happened to the socket since the last call, such as that its interface went down.
 pub(crate) fn take_error(fd: BorrowedFd<'_>) -> io::Result<()> {
-    let mut error = 0;
-    // SAFETY: a number.
-    unsafe { get(fd, libc::SOL_SOCKET, libc::SO_ERROR, &mut error) }?;
-    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+    Ok(sockopt::socket_error(fd)??)
 }
 
 /// Lets the interface `index` take in frames for every address as long as the packet socket is open.

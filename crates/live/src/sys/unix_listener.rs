@@ -1,18 +1,23 @@
 //! A listening UNIX socket whose file is never open to more users than it should be.
-#![allow(unsafe_code, reason = "std offers no moment between socket(2) and bind(2)")]
+//!
+//! std offers no moment between socket(2) and bind(2).
 
 use std::fs::{File, Permissions};
 use std::io;
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use super::{checked, socket};
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketType};
+
+use super::socket;
 
 /// Connections that wait to be accepted.
-const BACKLOG: libc::c_int = 64;
+const BACKLOG: i32 = 64;
+/// Without the zero that ends it.
+const MOST_PATH_BYTES: usize = 107;
 
 /// Listens at `path`, without blocking. The mode of the file is `mode`, less the bits in the process's umask: from the
 /// moment at which it appears, no user has a permission that is not in `mode`.
@@ -20,28 +25,18 @@ const BACKLOG: libc::c_int = 64;
 /// # Errors
 /// The path is taken, too long, or not allowed.
 pub(crate) fn listen(path: &Path, mode: u32) -> io::Result<UnixListener> {
-    let address = address(path)?;
-    let socket = File::from(socket::open(libc::AF_UNIX, libc::SOCK_STREAM)?);
-    // Linux gives the new file the mode of the socket, less the umask.
-    socket.set_permissions(Permissions::from_mode(mode))?;
-    socket::bind(socket.as_fd(), &address)?;
-    // SAFETY: takes no pointers.
-    checked(unsafe { libc::listen(socket.as_raw_fd(), BACKLOG) })?;
-    Ok(UnixListener::from(OwnedFd::from(socket)))
-}
-
-fn address(path: &Path) -> io::Result<libc::sockaddr_un> {
-    let mut address = libc::sockaddr_un { sun_family: libc::AF_UNIX as u16, sun_path: [0; 108] };
     let bytes = path.as_os_str().as_bytes();
-    // The last byte ends the path; a first byte of zero would mean another kind of name.
-    if bytes.is_empty() || bytes.len() >= address.sun_path.len() || bytes.contains(&0) {
-        let text = format!("the path of a socket has 1 to {} bytes, none of them zero", address.sun_path.len() - 1);
+    // A first byte of zero would mean another kind of name.
+    if !(1..=MOST_PATH_BYTES).contains(&bytes.len()) || bytes.contains(&0) {
+        let text = format!("the path of a socket has 1 to {MOST_PATH_BYTES} bytes, none of them zero");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
-    for (to, from) in address.sun_path.iter_mut().zip(bytes) {
-        *to = from.cast_signed() as libc::c_char;
-    }
-    Ok(address)
+    let socket = File::from(socket::open(AddressFamily::UNIX, SocketType::STREAM)?);
+    // Linux gives the new file the mode of the socket, less the umask.
+    socket.set_permissions(Permissions::from_mode(mode))?;
+    net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+    net::listen(&socket, BACKLOG)?;
+    Ok(UnixListener::from(OwnedFd::from(socket)))
 }
 
 #[cfg(test)]

@@ -3,14 +3,17 @@
 #![allow(unsafe_code, reason = "memory that the kernel writes, and its registration")]
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use forebay_units::Span;
+use rustix::io::Errno;
+use rustix::net::xdp::{SocketAddrXdp, SocketAddrXdpFlags, XdpUmemReg, XdpUmemRegFlags};
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketType, sockopt};
 
 use super::mapping::Mapping;
 use super::xdp_ring::{Consumer, Producer};
-use super::{bpf, checked, clock, socket};
+use super::{bpf, clock, socket};
 
 /// The space that the kernel keeps free in front of a received frame.
 const HEADROOM: u32 = 256;
@@ -75,18 +78,10 @@ pub(crate) struct Sending {
 
 /// Opens a socket for queue 0 of the interface `index`. Nothing comes to it before [`Receiving::attach`].
 pub(crate) fn open(plan: Plan, index: u32) -> Result<(Receiving, Sending), Failed> {
-    let socket = socket::open(libc::AF_XDP, libc::SOCK_RAW).map_err(|error| ("socket(AF_XDP)", error))?;
+    let socket = socket::open(AddressFamily::XDP, SocketType::RAW).map_err(|error| ("socket(AF_XDP)", error))?;
     let memory = Mapping::anonymous(plan.bytes()).map_err(|error| ("mmap", error))?;
     register(socket.as_fd(), &memory, plan).map_err(|error| ("setsockopt(XDP_UMEM_REG)", error))?;
-    for (name, entries) in [
-        (libc::XDP_UMEM_FILL_RING, plan.receive_frames),
-        (libc::XDP_UMEM_COMPLETION_RING, plan.send_frames),
-        (libc::XDP_RX_RING, plan.receive_frames),
-        (libc::XDP_TX_RING, plan.send_frames),
-    ] {
-        socket::set_number(socket.as_fd(), libc::SOL_XDP, name, entries.cast_signed())
-            .map_err(|error| ("setsockopt(XDP rings)", error))?;
-    }
+    size_rings(&socket, plan).map_err(|error| ("setsockopt(XDP rings)", error.into()))?;
     // Chunks on their way to be sent count against this: it may be all of them.
     let bytes = plan.send_frames.saturating_mul(plan.chunk_bytes * 2).min(i32::MAX as u32).cast_signed();
     socket::set_number(socket.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes)
@@ -96,52 +91,45 @@ pub(crate) fn open(plan: Plan, index: u32) -> Result<(Receiving, Sending), Faile
     Ok(halves)
 }
 
+fn size_rings(socket: &OwnedFd, plan: Plan) -> Result<(), Errno> {
+    sockopt::set_xdp_umem_fill_ring_size(socket, plan.receive_frames)?;
+    sockopt::set_xdp_umem_completion_ring_size(socket, plan.send_frames)?;
+    sockopt::set_xdp_rx_ring_size(socket, plan.receive_frames)?;
+    sockopt::set_xdp_tx_ring_size(socket, plan.send_frames)
+}
+
 /// Binds the socket to queue 0 of the interface `index`. The kernel lets go of a queue some time after the socket that
 /// had it was closed; so that a program can be started again at once, that is waited for.
 fn bind(socket: BorrowedFd<'_>, index: u32) -> io::Result<()> {
-    let address = libc::sockaddr_xdp {
-        sxdp_family: libc::AF_XDP as u16,
-        sxdp_flags: libc::XDP_COPY,
-        sxdp_ifindex: index,
-        sxdp_queue_id: 0,
-        sxdp_shared_umem_fd: 0,
-    };
+    let address = SocketAddrXdp::new(SocketAddrXdpFlags::XDP_COPY, index, 0);
     let end = clock::now() + RELEASE;
     loop {
-        match socket::bind(socket, &address) {
-            Err(error) if error.raw_os_error() == Some(libc::EBUSY) && clock::now() < end => {
+        match net::bind(socket, &address) {
+            Err(Errno::BUSY) if clock::now() < end => {
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
-            result => return result,
+            result => return Ok(result?),
         }
     }
 }
 
-/// Tells the kernel the memory for frames.
+/// Tells the kernel the memory for frames. It writes to this memory, which nothing but `Receiving` and `Sending` use,
+/// each only those chunks that the rings say are its own; it holds the pages beyond an unmapping.
 fn register(socket: BorrowedFd<'_>, memory: &Mapping, plan: Plan) -> io::Result<()> {
-    let registration = libc::xdp_umem_reg {
+    let registration = XdpUmemReg {
         addr: memory.address(),
         len: memory.bytes() as u64,
         chunk_size: plan.chunk_bytes,
         headroom: 0,
-        flags: 0,
+        flags: XdpUmemRegFlags::empty(),
         tx_metadata_len: 0,
     };
-    // SAFETY: the option's structure. The kernel writes to this memory, which nothing but `Receiving` and `Sending`
-    // use, each only those chunks that the rings say are its own; it holds the pages beyond an unmapping.
-    unsafe { socket::set(socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &registration) }
+    Ok(sockopt::set_xdp_umem_reg(socket, registration)?)
 }
 
 /// Maps the rings, and gives the kernel all chunks to receive into.
 fn map(socket: OwnedFd, memory: Mapping, plan: Plan) -> io::Result<(Receiving, Sending)> {
-    let none = libc::xdp_ring_offset { producer: 0, consumer: 0, desc: 0, flags: 0 };
-    let mut at = libc::xdp_mmap_offsets { rx: none, tx: none, fr: none, cr: none };
-    // SAFETY: the option's structure, of numbers.
-    let bytes = unsafe { socket::get(socket.as_fd(), libc::SOL_XDP, libc::XDP_MMAP_OFFSETS, &mut at) }?;
-    if bytes < size_of_val(&at) {
-        // Linux before 5.4 had no flags.
-        return Err(io::Error::from_raw_os_error(libc::ENOPROTOOPT));
-    }
+    let at = sockopt::xdp_mmap_offsets(&socket)?;
     let fd = socket.as_fd();
     let (receive, send) = (plan.receive_frames, plan.send_frames);
     let mut fill = Producer::map(fd, receive, at.fr, libc::XDP_UMEM_PGOFF_FILL_RING)?;
@@ -203,37 +191,17 @@ impl Receiving {
 
     /// An error where the interface is gone or down.
     pub(crate) fn check(&self) -> io::Result<()> {
-        // SAFETY: no bytes and no address are requested, so none are written.
-        let result = unsafe {
-            libc::recvfrom(
-                self.socket.as_raw_fd(),
-                std::ptr::null_mut(),
-                0,
-                libc::MSG_DONTWAIT,
-                std::ptr::null_mut(),
-                std::ptr::null_mut(),
-            )
-        };
-        match checked(result as libc::c_int) {
+        match net::recv(&*self.socket, &mut [0_u8; 0], RecvFlags::DONTWAIT) {
             // Kernels before 5.11 do not answer.
-            Err(error) if error.raw_os_error() != Some(libc::EOPNOTSUPP) => Err(error),
-            _ => Ok(()),
+            Err(Errno::OPNOTSUPP) | Ok(_) => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
 
     /// Frames that came and found no room, since the start.
     pub(crate) fn dropped(&self) -> io::Result<u64> {
-        let mut statistics = libc::xdp_statistics {
-            rx_dropped: 0,
-            rx_invalid_descs: 0,
-            tx_invalid_descs: 0,
-            rx_ring_full: 0,
-            rx_fill_ring_empty_descs: 0,
-            tx_ring_empty_descs: 0,
-        };
-        // SAFETY: the option's structure, of numbers.
-        unsafe { socket::get(self.socket.as_fd(), libc::SOL_XDP, libc::XDP_STATISTICS, &mut statistics) }?;
-        Ok(statistics.rx_dropped + statistics.rx_ring_full)
+        let statistics = sockopt::xdp_statistics(&*self.socket)?;
+        Ok(statistics.rx_dropped + statistics.rx_ring_full.unwrap_or(0))
     }
 }
 
@@ -297,26 +265,22 @@ impl Sending {
             let result = self.wake();
             let waiting = self.send.waiting();
             match result {
-                Err(error) if !busy(&error) => return Err(error),
+                Err(error) if !is_busy(error) => return Err(error.into()),
                 _ if waiting == 0 || waiting == before => return Ok(()),
                 _ => before = waiting,
             }
         }
     }
 
-    fn wake(&self) -> io::Result<()> {
-        // SAFETY: no bytes are handed over and no address.
-        let result = unsafe {
-            libc::sendto(self.socket.as_raw_fd(), std::ptr::null(), 0, libc::MSG_DONTWAIT, std::ptr::null(), 0)
-        };
-        checked(result as libc::c_int)?;
+    fn wake(&self) -> Result<(), Errno> {
+        net::send(&*self.socket, &[], SendFlags::DONTWAIT)?;
         Ok(())
     }
 }
 
 /// Whether the kernel has no room now, and nothing worse.
-fn busy(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR))
+fn is_busy(error: Errno) -> bool {
+    matches!(error, Errno::AGAIN | Errno::BUSY | Errno::NOBUFS | Errno::INTR)
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use rustix::net::xdp::XdpRingOffset;
+
 use super::mapping::{Mapping, acquire, release};
 
 /// How far both sides are. Indices always count up and wrap; an entry's place is its index modulo their number, which
@@ -37,16 +39,16 @@ impl Indices {
 /// The memory of a ring of `T`, which are structures of numbers.
 struct Ring<T> {
     memory: Mapping,
-    at: libc::xdp_ring_offset,
+    at: XdpRingOffset,
     indices: Indices,
     kind: std::marker::PhantomData<T>,
 }
 
 impl<T: Copy> Ring<T> {
     /// Maps what the socket `fd` offers at `page_offset`.
-    fn map(fd: BorrowedFd<'_>, entries: u32, at: libc::xdp_ring_offset, page_offset: u64) -> io::Result<Self> {
+    fn map(fd: BorrowedFd<'_>, entries: u32, at: XdpRingOffset, page_offset: u64) -> io::Result<Self> {
         let bytes = at.desc as usize + entries as usize * size_of::<T>();
-        let memory = Mapping::of(fd, bytes, page_offset.cast_signed())?;
+        let memory = Mapping::of(fd, bytes, page_offset)?;
         let indices = Indices { own: 0, kernel: 0, entries };
         Ok(Self { memory, at, indices, kind: std::marker::PhantomData })
     }
@@ -60,7 +62,7 @@ impl<T: Copy> Ring<T> {
 pub(super) struct Producer<T>(Ring<T>);
 
 impl<T: Copy> Producer<T> {
-    pub(super) fn map(fd: BorrowedFd<'_>, entries: u32, at: libc::xdp_ring_offset, offset: u64) -> io::Result<Self> {
+    pub(super) fn map(fd: BorrowedFd<'_>, entries: u32, at: XdpRingOffset, offset: u64) -> io::Result<Self> {
         Ring::map(fd, entries, at, offset).map(Self)
     }
 
@@ -103,7 +105,7 @@ impl<T: Copy> Producer<T> {
 pub(super) struct Consumer<T>(Ring<T>);
 
 impl<T: Copy> Consumer<T> {
-    pub(super) fn map(fd: BorrowedFd<'_>, entries: u32, at: libc::xdp_ring_offset, offset: u64) -> io::Result<Self> {
+    pub(super) fn map(fd: BorrowedFd<'_>, entries: u32, at: XdpRingOffset, offset: u64) -> io::Result<Self> {
         Ring::map(fd, entries, at, offset).map(Self)
     }
 

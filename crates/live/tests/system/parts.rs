@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use forebay_live::checks::{Method, Wanted, check};
 use forebay_live::io::{Halves, Interface, Receive, af_packet};
-use forebay_live::privileges::{self, Otherwise};
+use forebay_live::privileges::{self, CapabilitySet, Otherwise};
 use forebay_live::setup::{Bridge, Entrances, Offloads, Reader};
 use forebay_live::sys::ethtool::Ethtool;
 use forebay_live::sys::signals::Signals;
@@ -101,7 +101,7 @@ fn hold(argument: &str) -> Result<(), Box<dyn Error>> {
         bridge.keep();
     }
     if !here {
-        privileges::drop(&[], Otherwise::Kill)?;
+        privileges::drop(CapabilitySet::empty(), Otherwise::Kill)?;
     }
     let found = reader.read(&checked, entrances.as_ref())?;
     let bridges = [&found.inside, &found.outside].map(|port| port.bridge.clone());
@@ -154,7 +154,7 @@ fn forward(argument: &str) -> Result<(), Box<dyn Error>> {
         Ok(af_packet::open(&Interface::find(name)?, af_packet::Options::default())?)
     };
     let (inside, outside) = (open(&wanted.inside)?, open(&wanted.outside)?);
-    privileges::drop(&[], Otherwise::Kill)?;
+    privileges::drop(CapabilitySet::empty(), Otherwise::Kill)?;
     end_with_the_test();
     say("ready");
     let ways = [(inside.receive, outside.transmit), (outside.receive, inside.transmit)];
@@ -184,7 +184,7 @@ fn drop_privileges(forbidden: &str) -> Result<(), Box<dyn Error>> {
     let (one, other) = std::os::unix::net::UnixDatagram::pair()?;
     let mut signals = Signals::block()?;
     let otherwise = if forbidden == "refuse" { Otherwise::Refuse } else { Otherwise::Kill };
-    privileges::drop(&[], otherwise)?;
+    privileges::drop(CapabilitySet::empty(), otherwise)?;
     // All that a daemon does after it.
     one.send(b"frame")?;
     other.recv(&mut [0; 8])?;

@@ -12,67 +12,67 @@ use crate::limit::Limit;
 use crate::limit::check_probability;
 use crate::require;
 
-/// Parameters of DBL. Buffers are counted in cells.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct DblConfig {
-    /// Source of the values of `bf_credit_limit`, `bf_buffer_limit_cells`, `mark_probability` and `max_packet_size`
-    /// that are not given. Default: the paper.
-    pub preset: DblPreset,
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1024 packets (paper,
-    /// section 4).
-    pub limit: QueueSize,
-    /// Size of a cell, the unit in which buffers are allocated; a packet occupies whole cells. Default: 64 B (paper,
-    /// section 3).
-    pub cell_size: Bytes,
-    /// Maximum packet size: `bf_buffer_limit_cells` follows from it and the preset, and so does the length in cells of
-    /// a `limit` in packets. Default: 1000 B, the paper's packets (catalyst4500: 1518 B).
-    pub max_packet_size: Option<Bytes>,
-    /// `maxCredits`: credits of a flow that is not under suspicion. Default: 15, a 4-bit field (paper, section 3).
-    pub max_credits: u8,
-    /// `bfCreditLimit`: a flow with this number of credits or fewer is belligerent. Default: 2 (paper, section 2.2;
-    /// catalyst4500: 10).
-    pub bf_credit_limit: Option<u8>,
-    /// `bfBufferLimit`: cells beyond which a belligerent flow's packets are dropped. Default: the cells of one packet
-    /// of the largest size (paper, section 2.2; catalyst4500: of two).
-    pub bf_buffer_limit_cells: Option<u32>,
-    /// `markProb`: probability that a packet of a flow beyond `dbl` costs it a credit. Default: 0.333 (paper, section
-    /// 4; catalyst4500: 0.15).
-    pub mark_probability: Option<f64>,
-    /// `dblMin`: minimum buffer limit of a flow, in cells. Default: 32 (paper, section 4).
-    pub dbl_min_cells: u32,
-    /// `dblMax`: maximum buffer limit of a flow, in cells. Default: 256 (paper, section 4).
-    pub dbl_max_cells: u32,
-    /// How `dbl` depends on the queue's length and the number of active flows. Default: `formula`.
-    pub dbl_function: DblFunction,
-    /// The queue length, in cells, to which `formula` and `linear` refer. Default: a quarter of `limit`.
-    pub reference_cells: Option<u32>,
-    /// Whether the arriving packet's own cells count in the comparisons, so that a belligerent flow never holds more
-    /// than `bf_buffer_limit_cells`; otherwise it holds up to one packet more. Default: no (paper, table 1, read
-    /// literally).
-    pub include_arrival: bool,
-    /// Whether the first signal to an ECN-capable flow is a mark instead of a drop (paper, footnote 2). Packets of
-    /// belligerent flows are always dropped. Default: no.
-    pub ecn: bool,
-    /// Entries of the flow table. Default: 4096 (paper, section 5).
-    pub flow_table_entries: u32,
-    /// Whether the queue has a flow table of its own or shares one with the other queues of its switch (paper, section
-    /// 5). Default: its own.
-    pub flow_table: FlowTableScope,
-    /// Largest `buffersUsed` that the field of an entry can hold, in cells; the limits must be below it. Default:
-    /// 16383, 14 bits (paper, section 3, which contradicts itself with 13 bits).
-    pub max_buffers_used_cells: u32,
-    /// Time after which the hash function of the flow table changes, so that no collision lasts (paper, section 5).
-    /// Packets in the queue keep their entry, and entries keep their credits. Default: never.
-    pub rehash_interval: Option<Span>,
-    /// Traffic classes to which DBL does not apply: their packets are dropped only when the queue is full (paper,
-    /// section 5). They count in the queue's length but have no entry in the flow table. Default: none.
-    pub off_classes: Vec<u8>,
-    /// Traffic classes that lose every packet beyond `dbl`, instead of one of them (paper, section 5). Default: none.
-    pub hard_drop_classes: Vec<u8>,
-    /// Monitoring of the input ports through which belligerent flows arrive (paper, section 5). Default: none.
-    pub input_ports: Option<DblInputPorts>,
+parameters! {
+    /// Parameters of DBL. Buffers are counted in cells.
+    pub struct DblConfig {
+        /// Source of the values of `bf_credit_limit`, `bf_buffer_limit_cells`, `mark_probability` and `max_packet_size`
+        /// that are not given. Default: the paper.
+        pub preset: DblPreset = DblPreset::Paper;
+        /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1024 packets (paper,
+        /// section 4).
+        pub limit: QueueSize = QueueSize::Packets(1024);
+        /// Size of a cell, the unit in which buffers are allocated; a packet occupies whole cells. Default: 64 B
+        /// (paper, section 3).
+        pub cell_size: Bytes = Bytes(64);
+        /// Maximum packet size: `bf_buffer_limit_cells` follows from it and the preset, and so does the length in cells
+        /// of a `limit` in packets. Default: 1000 B, the paper's packets (catalyst4500: 1518 B).
+        pub max_packet_size: Option<Bytes> = None;
+        /// `maxCredits`: credits of a flow that is not under suspicion. Default: 15, a 4-bit field (paper, section 3).
+        pub max_credits: u8 = 15;
+        /// `bfCreditLimit`: a flow with this number of credits or fewer is belligerent. Default: 2 (paper, section 2.2;
+        /// catalyst4500: 10).
+        pub bf_credit_limit: Option<u8> = None;
+        /// `bfBufferLimit`: cells beyond which a belligerent flow's packets are dropped. Default: the cells of one
+        /// packet of the largest size (paper, section 2.2; catalyst4500: of two).
+        pub bf_buffer_limit_cells: Option<u32> = None;
+        /// `markProb`: probability that a packet of a flow beyond `dbl` costs it a credit. Default: 0.333 (paper,
+        /// section 4; catalyst4500: 0.15).
+        pub mark_probability: Option<f64> = None;
+        /// `dblMin`: minimum buffer limit of a flow, in cells. Default: 32 (paper, section 4).
+        pub dbl_min_cells: u32 = 32;
+        /// `dblMax`: maximum buffer limit of a flow, in cells. Default: 256 (paper, section 4).
+        pub dbl_max_cells: u32 = 256;
+        /// How `dbl` depends on the queue's length and the number of active flows. Default: `formula`.
+        pub dbl_function: DblFunction = DblFunction::Formula;
+        /// The queue length, in cells, to which `formula` and `linear` refer. Default: a quarter of `limit`.
+        pub reference_cells: Option<u32> = None;
+        /// Whether the arriving packet's own cells count in the comparisons, so that a belligerent flow never holds
+        /// more than `bf_buffer_limit_cells`; otherwise it holds up to one packet more. Default: no (paper, table 1,
+        /// read literally).
+        pub include_arrival: bool = false;
+        /// Whether the first signal to an ECN-capable flow is a mark instead of a drop (paper, footnote 2). Packets of
+        /// belligerent flows are always dropped. Default: no.
+        pub ecn: bool = false;
+        /// Entries of the flow table. Default: 4096 (paper, section 5).
+        pub flow_table_entries: u32 = 4096;
+        /// Whether the queue has a flow table of its own or shares one with the other queues of its switch (paper,
+        /// section 5). Default: its own.
+        pub flow_table: FlowTableScope = FlowTableScope::PerQueue;
+        /// Largest `buffersUsed` that the field of an entry can hold, in cells; the limits must be below it. Default:
+        /// 16383, 14 bits (paper, section 3, which contradicts itself with 13 bits).
+        pub max_buffers_used_cells: u32 = (1 << 14) - 1;
+        /// Time after which the hash function of the flow table changes, so that no collision lasts (paper, section 5).
+        /// Packets in the queue keep their entry, and entries keep their credits. Default: never.
+        pub rehash_interval: Option<Span> = None;
+        /// Traffic classes to which DBL does not apply: their packets are dropped only when the queue is full (paper,
+        /// section 5). They count in the queue's length but have no entry in the flow table. Default: none.
+        pub off_classes: Vec<u8> = vec![];
+        /// Traffic classes that lose every packet beyond `dbl`, instead of one of them (paper, section 5). Default:
+        /// none.
+        pub hard_drop_classes: Vec<u8> = vec![];
+        /// Monitoring of the input ports through which belligerent flows arrive (paper, section 5). Default: none.
+        pub input_ports: Option<DblInputPorts> = None;
+    }
 }
 
 /// Source of the default values.
@@ -129,25 +129,19 @@ pub enum FlowTableScope {
     Shared,
 }
 
-/// Monitoring of input ports: a port with too many belligerent flows is throttled or shut down.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct DblInputPorts {
-    /// Number of belligerent flows that an input port may have at one time; with more, `action` is taken. Default: 8.
-    pub limit: u32,
-    /// Treatment of such a port's packets at this queue. Default: throttle.
-    pub action: InputPortAction,
-    /// Share of the link's rate that a throttled port keeps. Default: 0.01.
-    pub share: f64,
-    /// Time for which a throttled port must send no more than its share before it is free again; also the time for
-    /// which a silent belligerent flow still counts against its port. Default: 1 s.
-    pub hold: Span,
-}
-
-impl Default for DblInputPorts {
-    fn default() -> Self {
-        Self { limit: 8, action: InputPortAction::Throttle, share: 0.01, hold: Span::from_seconds(1) }
+parameters! {
+    /// Monitoring of input ports: a port with too many belligerent flows is throttled or shut down.
+    pub struct DblInputPorts {
+        /// Number of belligerent flows that an input port may have at one time; with more, `action` is taken. Default:
+        /// 8.
+        pub limit: u32 = 8;
+        /// Treatment of such a port's packets at this queue. Default: throttle.
+        pub action: InputPortAction = InputPortAction::Throttle;
+        /// Share of the link's rate that a throttled port keeps. Default: 0.01.
+        pub share: f64 = 0.01;
+        /// Time for which a throttled port must send no more than its share before it is free again; also the time for
+        /// which a silent belligerent flow still counts against its port. Default: 1 s.
+        pub hold: Span = Span::from_seconds(1);
     }
 }
 
@@ -161,34 +155,6 @@ pub enum InputPortAction {
     Throttle,
     /// All its packets are dropped until an administrator reopens it.
     Shutdown,
-}
-
-impl Default for DblConfig {
-    fn default() -> Self {
-        Self {
-            preset: DblPreset::Paper,
-            limit: QueueSize::Packets(1024),
-            cell_size: Bytes(64),
-            max_packet_size: None,
-            max_credits: 15,
-            bf_credit_limit: None,
-            bf_buffer_limit_cells: None,
-            mark_probability: None,
-            dbl_min_cells: 32,
-            dbl_max_cells: 256,
-            dbl_function: DblFunction::Formula,
-            reference_cells: None,
-            include_arrival: false,
-            ecn: false,
-            flow_table_entries: 4096,
-            flow_table: FlowTableScope::PerQueue,
-            max_buffers_used_cells: (1 << 14) - 1,
-            rehash_interval: None,
-            off_classes: vec![],
-            hard_drop_classes: vec![],
-            input_ports: None,
-        }
-    }
 }
 
 /// The preset's values where none are given, checked.

@@ -10,52 +10,54 @@ use crate::require;
 /// The packets by which a buffer in bytes is counted where bins are sized: the paper's.
 const PAPER_PACKET_BYTES: u64 = 1000;
 
-/// Parameters of Stochastic Fair BLUE.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct SfbConfig {
-    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 200 packets, the paper's
-    /// 200 KB (section III-B).
-    pub limit: QueueSize,
-    /// `L`: number of levels of bins, each with its own hash function; at most 16. Default: 2 (paper, section III-B).
-    pub levels: u32,
-    /// `N`: number of bins in a level. Default: 23 (paper, section III-B).
-    pub bins: u32,
-    /// Number of packets above which a bin is over its size. Default: 1.5 times `limit` divided by `bins`, where a
-    /// limit in bytes counts in packets of 1000 B: 13 packets with the other defaults (paper, section III-B).
-    pub bin_size: Option<u32>,
-    /// Number of packets above which a bin takes no more, subject to `drop_rule`; at least `bin_size`. Default:
-    /// `bin_size` (paper); Linux has 25 for a bin size of 20.
-    pub bin_limit: Option<u32>,
-    /// Increase of a bin's probability at an arrival while it is over its size. Default: 0.0025 (BLUE; the paper does
-    /// not say).
-    pub increment: f64,
-    /// Decrease of a bin's probability at an arrival while it is empty. Default: 0.00025 (BLUE; the paper does not
-    /// say).
-    pub decrement: f64,
-    /// Which of its bins must exceed `bin_limit` for a packet to be dropped. Default: all.
-    pub drop_rule: SfbDropRule,
-    /// Rate to which a flow is held that was identified as non-responsive. Default: 160 kb/s (paper, section III-B).
-    pub rate_limit: Rate,
-    /// Whether that rate is for each identified flow or for all together. Default: each.
-    pub rate_limit_scope: SfbRateLimitScope,
-    /// Depth of the rate limiter's token buckets. Default: 3000 B, two packets of 1500 B.
-    pub burst: Bytes,
-    /// Holds identified flows to an estimate of their fair share instead of `rate_limit` (paper, section V). Default:
-    /// none.
-    pub fair_limit: Option<SfbFairLimit>,
-    /// Time for which the limiter must not have had a packet of a bin at probability 1 before an arrival that finds the
-    /// bin empty lowers its probability. Default: 100 ms.
-    pub parole_time: Span,
-    /// Moving hash: time after which the bins are reset and their hash functions change (paper, section III-D).
-    /// Default: never; the paper's experiments with a moving hash use 2 s.
-    pub rehash_interval: Option<Span>,
-    /// Whether the moving hash is double-buffered: the next bins are warmed up by the packets of identified flows, so
-    /// that these stay identified across the change (paper, section III-D). Default: yes.
-    pub double_buffer: bool,
-    /// Whether ECN-capable packets are marked where they would be dropped at random. Default: yes (paper, section II).
-    pub ecn: bool,
+parameters! {
+    /// Parameters of Stochastic Fair BLUE.
+    pub struct SfbConfig {
+        /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 200 packets, the
+        /// paper's 200 KB (section III-B).
+        pub limit: QueueSize = QueueSize::Packets(200);
+        /// `L`: number of levels of bins, each with its own hash function; at most 16. Default: 2 (paper, section
+        /// III-B).
+        pub levels: u32 = 2;
+        /// `N`: number of bins in a level. Default: 23 (paper, section III-B).
+        pub bins: u32 = 23;
+        /// Number of packets above which a bin is over its size. Default: 1.5 times `limit` divided by `bins`, where a
+        /// limit in bytes counts in packets of 1000 B: 13 packets with the other defaults (paper, section III-B).
+        pub bin_size: Option<u32> = None;
+        /// Number of packets above which a bin takes no more, subject to `drop_rule`; at least `bin_size`. Default:
+        /// `bin_size` (paper); Linux has 25 for a bin size of 20.
+        pub bin_limit: Option<u32> = None;
+        /// Increase of a bin's probability at an arrival while it is over its size. Default: 0.0025 (BLUE; the paper
+        /// does not say).
+        pub increment: f64 = 0.0025;
+        /// Decrease of a bin's probability at an arrival while it is empty. Default: 0.00025 (BLUE; the paper does not
+        /// say).
+        pub decrement: f64 = 0.00025;
+        /// Which of its bins must exceed `bin_limit` for a packet to be dropped. Default: all.
+        pub drop_rule: SfbDropRule = SfbDropRule::All;
+        /// Rate to which a flow is held that was identified as non-responsive. Default: 160 kb/s (paper, section
+        /// III-B).
+        pub rate_limit: Rate = DEFAULT_RATE_LIMIT;
+        /// Whether that rate is for each identified flow or for all together. Default: each.
+        pub rate_limit_scope: SfbRateLimitScope = SfbRateLimitScope::PerBin;
+        /// Depth of the rate limiter's token buckets. Default: 3000 B, two packets of 1500 B.
+        pub burst: Bytes = Bytes(3000);
+        /// Holds identified flows to an estimate of their fair share instead of `rate_limit` (paper, section V).
+        /// Default: none.
+        pub fair_limit: Option<SfbFairLimit> = None;
+        /// Time for which the limiter must not have had a packet of a bin at probability 1 before an arrival that finds
+        /// the bin empty lowers its probability. Default: 100 ms.
+        pub parole_time: Span = Span::from_milliseconds(100);
+        /// Moving hash: time after which the bins are reset and their hash functions change (paper, section III-D).
+        /// Default: never; the paper's experiments with a moving hash use 2 s.
+        pub rehash_interval: Option<Span> = None;
+        /// Whether the moving hash is double-buffered: the next bins are warmed up by the packets of identified flows,
+        /// so that these stay identified across the change (paper, section III-D). Default: yes.
+        pub double_buffer: bool = true;
+        /// Whether ECN-capable packets are marked where they would be dropped at random. Default: yes (paper, section
+        /// II).
+        pub ecn: bool = true;
+    }
 }
 
 /// Which bins of a packet must be over their size for a drop.
@@ -86,43 +88,13 @@ pub enum SfbRateLimitScope {
     Linux,
 }
 
-/// How the fair share is estimated to which identified flows are held.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct SfbFairLimit {
-    /// Time over which flows are counted: long enough for every flow to send a packet. Default: 2 s.
-    pub interval: Span,
-    /// Bits of the bitmap in which flows are counted; enough for about seven times as many flows. Default: 4096.
-    pub flow_bits: u32,
-}
-
-impl Default for SfbFairLimit {
-    fn default() -> Self {
-        Self { interval: Span::from_seconds(2), flow_bits: 4096 }
-    }
-}
-
-impl Default for SfbConfig {
-    fn default() -> Self {
-        Self {
-            limit: QueueSize::Packets(200),
-            levels: 2,
-            bins: 23,
-            bin_size: None,
-            bin_limit: None,
-            increment: 0.0025,
-            decrement: 0.00025,
-            drop_rule: SfbDropRule::All,
-            rate_limit: DEFAULT_RATE_LIMIT,
-            rate_limit_scope: SfbRateLimitScope::PerBin,
-            burst: Bytes(3000),
-            fair_limit: None,
-            parole_time: Span::from_milliseconds(100),
-            rehash_interval: None,
-            double_buffer: true,
-            ecn: true,
-        }
+parameters! {
+    /// How the fair share is estimated to which identified flows are held.
+    pub struct SfbFairLimit {
+        /// Time over which flows are counted: long enough for every flow to send a packet. Default: 2 s.
+        pub interval: Span = Span::from_seconds(2);
+        /// Bits of the bitmap in which flows are counted; enough for about seven times as many flows. Default: 4096.
+        pub flow_bits: u32 = 4096;
     }
 }
 

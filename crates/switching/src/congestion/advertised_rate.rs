@@ -48,47 +48,35 @@ pub enum QueueControl {
     Linear(Linear),
 }
 
-/// Parameters of the hyperbolic queue-control function.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct Hyperbolic {
-    /// a: offer at an empty queue, as a multiple of the capacity. Default: 1.1 (the authors').
-    pub empty: f64,
-    /// b: steepness with which the offer falls above the set-point. Default: 1.1 (tried; the authors': 1.002, with
-    /// which the queue of the first overload takes 100 ms and more to drain).
-    pub steepness: f64,
-    /// c: minimum offer, as a fraction of the capacity. Default: 0.1 (the authors').
-    pub floor: f64,
+forebay_units::configuration! {
+    /// Parameters of the hyperbolic queue-control function.
+    #[derive(Copy)]
+    pub struct Hyperbolic {
+        /// a: offer at an empty queue, as a multiple of the capacity. Default: 1.1 (the authors').
+        pub empty: f64 = 1.1;
+        /// b: steepness with which the offer falls above the set-point. Default: 1.1 (tried; the authors': 1.002, with
+        /// which the queue of the first overload takes 100 ms and more to drain).
+        pub steepness: f64 = 1.1;
+        /// c: minimum offer, as a fraction of the capacity. Default: 0.1 (the authors').
+        pub floor: f64 = 0.1;
+    }
 }
 
-/// Parameters of the linear queue-control function.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct Linear {
-    /// k: decrease of the offer, as a fraction of the capacity, when the queue grows by the set-point. Default: 0.1, so
-    /// that the offer at an empty queue equals that of the hyperbolic function.
-    pub slope: f64,
-    /// c: minimum offer, as a fraction of the capacity. Default: 0.1, as for the hyperbolic function.
-    pub floor: f64,
+forebay_units::configuration! {
+    /// Parameters of the linear queue-control function.
+    #[derive(Copy)]
+    pub struct Linear {
+        /// k: decrease of the offer, as a fraction of the capacity, when the queue grows by the set-point. Default:
+        /// 0.1, so that the offer at an empty queue equals that of the hyperbolic function.
+        pub slope: f64 = 0.1;
+        /// c: minimum offer, as a fraction of the capacity. Default: 0.1, as for the hyperbolic function.
+        pub floor: f64 = 0.1;
+    }
 }
 
 impl Default for QueueControl {
     fn default() -> Self {
         Self::Hyperbolic(Hyperbolic::default())
-    }
-}
-
-impl Default for Hyperbolic {
-    fn default() -> Self {
-        Self { empty: 1.1, steepness: 1.1, floor: 0.1 }
-    }
-}
-
-impl Default for Linear {
-    fn default() -> Self {
-        Self { slope: 0.1, floor: 0.1 }
     }
 }
 

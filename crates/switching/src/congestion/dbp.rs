@@ -95,47 +95,32 @@ pub enum Silence {
     Decay,
 }
 
-/// Parameters of DBP.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct DbpConfig {
-    /// T_RR: interval between two reports to an active source, and time for which a port measures or counts before it
-    /// corrects its share. A port that corrected more often than reports come would correct several times for the same
-    /// overload. At least the time in which a link carries 15 KB. Default: the time in which a link carries 125 KB, 0.1
-    /// ms at 10 Gb/s, like FECN's interval; with 1 ms the queue would oscillate there.
-    pub interval: Option<Span>,
-    /// Time for which a source is active after its last frame. It must be longer than the time that a flow at the
-    /// minimum rate takes for a frame. Default: 20 ms (1500 B at 1 Mb/s take 12 ms), or three intervals if these are
-    /// longer.
-    pub expiry: Option<Span>,
-    /// Method by which a port finds its share. Default: `rho`, which also fills ports whose flows do not use theirs.
-    pub share: ShareMode,
-    /// Behaviour of a source when no report has come for three intervals. Default: `release`; reports are not lost
-    /// here, so silence means that the flow was idle.
-    pub silence: Silence,
-    /// Q_eq: length at which the queue of a busy port settles. Default: 75 KB (that of ECM, for comparison).
-    pub set_point: Bytes,
-    /// R_min: minimum rate of a flow, and minimum share. Default: 1 Mbps (that of ECM, for comparison).
-    pub minimum_rate: Rate,
-    /// f: fraction of its capacity that a port offers, depending on the length of its queue. Default: hyperbolic.
-    pub queue_control: QueueControl,
-    /// Maximum growth of the share in an interval, as a factor; for `rho` only. Default: 1.5, as with FECN.
-    pub increase_limit: f64,
-}
-
-impl Default for DbpConfig {
-    fn default() -> Self {
-        Self {
-            interval: None,
-            expiry: None,
-            share: ShareMode::default(),
-            silence: Silence::default(),
-            set_point: Bytes(75_000),
-            minimum_rate: Rate::megabits(1),
-            queue_control: QueueControl::default(),
-            increase_limit: 1.5,
-        }
+forebay_units::configuration! {
+    /// Parameters of DBP.
+    pub struct DbpConfig {
+        /// T_RR: interval between two reports to an active source, and time for which a port measures or counts before
+        /// it corrects its share. A port that corrected more often than reports come would correct several times for
+        /// the same overload. At least the time in which a link carries 15 KB. Default: the time in which a link
+        /// carries 125 KB, 0.1 ms at 10 Gb/s, like FECN's interval; with 1 ms the queue would oscillate there.
+        pub interval: Option<Span> = None;
+        /// Time for which a source is active after its last frame. It must be longer than the time that a flow at the
+        /// minimum rate takes for a frame. Default: 20 ms (1500 B at 1 Mb/s take 12 ms), or three intervals if these
+        /// are longer.
+        pub expiry: Option<Span> = None;
+        /// Method by which a port finds its share. Default: `rho`, which also fills ports whose flows do not use
+        /// theirs.
+        pub share: ShareMode = ShareMode::default();
+        /// Behaviour of a source when no report has come for three intervals. Default: `release`; reports are not lost
+        /// here, so silence means that the flow was idle.
+        pub silence: Silence = Silence::default();
+        /// Q_eq: length at which the queue of a busy port settles. Default: 75 KB (that of ECM, for comparison).
+        pub set_point: Bytes = Bytes(75_000);
+        /// R_min: minimum rate of a flow, and minimum share. Default: 1 Mbps (that of ECM, for comparison).
+        pub minimum_rate: Rate = Rate::megabits(1);
+        /// f: fraction of its capacity that a port offers, depending on the length of its queue. Default: hyperbolic.
+        pub queue_control: QueueControl = QueueControl::default();
+        /// Maximum growth of the share in an interval, as a factor; for `rho` only. Default: 1.5, as with FECN.
+        pub increase_limit: f64 = 1.5;
     }
 }
 

@@ -51,57 +51,37 @@ use super::rate_increase::{Answer, IncreaseRules, RateIncrease, RecoveringRate, 
 use super::{Arrival, CongestionPoint, CongestionPointId, Context, Message, ReactionPoint, Reflector, Verdict};
 use crate::{ParameterError, require, uniform};
 
-/// Parameters of DCQCN.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct DcqcnConfig {
-    /// `K_min`: queue length up to which no frame is marked. Default: 5 KB (paper, Figure 14).
-    pub min_threshold: Bytes,
-    /// `K_max`: queue length above which every frame is marked. Default: 200 KB (paper, Figure 14).
-    pub max_threshold: Bytes,
-    /// `P_max`: probability of a mark at `max_threshold`, up to which it grows linearly. Default: 0.01 (paper, Figure
-    /// 14).
-    pub max_probability: f64,
-    /// `N`: interval in which a destination sends at most one message for each flow. Default: 50 us (paper, section
-    /// 3.1).
-    pub notification_interval: Span,
-    /// `g`: weight of the newest interval in the estimate of congestion. Default: 1/256 (paper, Figure 14).
-    pub gain: f64,
-    /// `K`: time without a message after which the estimate shrinks; more than `notification_interval`. Default: 55 us
-    /// (paper, section 3.1).
-    pub estimate_interval: Span,
-    /// Minimum rate, below which no flow is cut. Default: 1 Mb/s (adapters' `rpg_min_rate`).
-    pub min_rate: Rate,
-    /// `B`: bytes in a cycle of the byte counter. Default: 10 MB (paper, Figure 14).
-    pub byte_cycle: Bytes,
-    /// `T`: a cycle of the timer. Default: 55 us (paper, Figure 14); adapters use 300 us (`rpg_time_reset`).
-    pub timer_cycle: Span,
-    /// `F`: cycles of fast recovery. Default: 5 (paper, section 3.1).
-    pub fast_recovery_cycles: u32,
-    /// `R_AI`: increase of the target rate in a cycle of active increase. Default: 40 Mb/s (paper, section 5.2).
-    pub active_increase: Rate,
-    /// `R_HAI`: increase of the target rate in the first cycle of hyper-active increase; twice that in the second, and
-    /// so on. Default: 400 Mb/s (ours).
-    pub hyper_active_increase: Rate,
-}
-
-impl Default for DcqcnConfig {
-    fn default() -> Self {
-        Self {
-            min_threshold: Bytes(5_000),
-            max_threshold: Bytes(200_000),
-            max_probability: 0.01,
-            notification_interval: Span::from_microseconds(50),
-            gain: 1.0 / 256.0,
-            estimate_interval: Span::from_microseconds(55),
-            min_rate: Rate::megabits(1),
-            byte_cycle: Bytes(10_000_000),
-            timer_cycle: Span::from_microseconds(55),
-            fast_recovery_cycles: 5,
-            active_increase: Rate::megabits(40),
-            hyper_active_increase: Rate::megabits(400),
-        }
+forebay_units::configuration! {
+    /// Parameters of DCQCN.
+    pub struct DcqcnConfig {
+        /// `K_min`: queue length up to which no frame is marked. Default: 5 KB (paper, Figure 14).
+        pub min_threshold: Bytes = Bytes(5_000);
+        /// `K_max`: queue length above which every frame is marked. Default: 200 KB (paper, Figure 14).
+        pub max_threshold: Bytes = Bytes(200_000);
+        /// `P_max`: probability of a mark at `max_threshold`, up to which it grows linearly. Default: 0.01 (paper,
+        /// Figure 14).
+        pub max_probability: f64 = 0.01;
+        /// `N`: interval in which a destination sends at most one message for each flow. Default: 50 us (paper, section
+        /// 3.1).
+        pub notification_interval: Span = Span::from_microseconds(50);
+        /// `g`: weight of the newest interval in the estimate of congestion. Default: 1/256 (paper, Figure 14).
+        pub gain: f64 = 1.0 / 256.0;
+        /// `K`: time without a message after which the estimate shrinks; more than `notification_interval`. Default: 55
+        /// us (paper, section 3.1).
+        pub estimate_interval: Span = Span::from_microseconds(55);
+        /// Minimum rate, below which no flow is cut. Default: 1 Mb/s (adapters' `rpg_min_rate`).
+        pub min_rate: Rate = Rate::megabits(1);
+        /// `B`: bytes in a cycle of the byte counter. Default: 10 MB (paper, Figure 14).
+        pub byte_cycle: Bytes = Bytes(10_000_000);
+        /// `T`: a cycle of the timer. Default: 55 us (paper, Figure 14); adapters use 300 us (`rpg_time_reset`).
+        pub timer_cycle: Span = Span::from_microseconds(55);
+        /// `F`: cycles of fast recovery. Default: 5 (paper, section 3.1).
+        pub fast_recovery_cycles: u32 = 5;
+        /// `R_AI`: increase of the target rate in a cycle of active increase. Default: 40 Mb/s (paper, section 5.2).
+        pub active_increase: Rate = Rate::megabits(40);
+        /// `R_HAI`: increase of the target rate in the first cycle of hyper-active increase; twice that in the second,
+        /// and so on. Default: 400 Mb/s (ours).
+        pub hyper_active_increase: Rate = Rate::megabits(400);
     }
 }
 

@@ -58,47 +58,32 @@ use super::ecm::{
 use super::{CongestionPointId, Context, Message, ReactionPoint, Reflector};
 use crate::{ParameterError, require};
 
-/// Parameters of E2CM.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct E2cmConfig {
-    /// Parameters of the output queues and of the rate limiter. Default: those of ECM (slides).
-    pub ecm: EcmConfig,
-    /// `Q_eq,flow`: amount of a flow that should wait on its path. Default: 15 KB (slides).
-    pub flow_set_point: Bytes,
-    /// `W` of the flow's queue. Default: 2 (slides).
-    pub flow_weight: f64,
-    /// Decrease of a rate by the strongest negative feedback of a probe, as a fraction of it. `G_d,flow` is this
-    /// divided by `(2 flow_weight + 1) flow_set_point`, for each byte of feedback. Default: 0.5 (slides: 2.5, by ECM's
-    /// set-point).
-    pub flow_decrease_gain: f64,
-    /// Increase of a rate by the strongest positive feedback of a probe, as a fraction of the link's rate. `G_i,flow
-    /// R_unit` is the link's rate times this divided by `(2 flow_weight + 1) flow_set_point`, for each byte of
-    /// feedback. Default: 0.005 (slides: 0.025, by ECM's set-point; they also use 0.25, which is 0.05 here).
-    pub flow_increase_gain: f64,
-    /// `Q_max,flow`: queue of the flow above which feedback is strongest. Default: 56 KB (slides).
-    pub flow_severe_threshold: Bytes,
-    /// Amount of data that a flow sends between two probes. Default: 75 KB (slides; with a sampling probability of 10
-    /// %, 15 KB).
-    pub probe_interval: Bytes,
-    /// Whether flows without a limiter send probes as well, whose negative feedback then creates a limiter. Default: no
-    /// (slides: probing is triggered by BCN).
-    pub autonomous_probes: bool,
-}
-
-impl Default for E2cmConfig {
-    fn default() -> Self {
-        Self {
-            ecm: EcmConfig::default(),
-            flow_set_point: Bytes(15_000),
-            flow_weight: 2.0,
-            flow_decrease_gain: 0.5,
-            flow_increase_gain: 0.005,
-            flow_severe_threshold: Bytes(56_000),
-            probe_interval: Bytes(75_000),
-            autonomous_probes: false,
-        }
+forebay_units::configuration! {
+    /// Parameters of E2CM.
+    pub struct E2cmConfig {
+        /// Parameters of the output queues and of the rate limiter. Default: those of ECM (slides).
+        pub ecm: EcmConfig = EcmConfig::default();
+        /// `Q_eq,flow`: amount of a flow that should wait on its path. Default: 15 KB (slides).
+        pub flow_set_point: Bytes = Bytes(15_000);
+        /// `W` of the flow's queue. Default: 2 (slides).
+        pub flow_weight: f64 = 2.0;
+        /// Decrease of a rate by the strongest negative feedback of a probe, as a fraction of it. `G_d,flow` is this
+        /// divided by `(2 flow_weight + 1) flow_set_point`, for each byte of feedback. Default: 0.5 (slides: 2.5, by
+        /// ECM's set-point).
+        pub flow_decrease_gain: f64 = 0.5;
+        /// Increase of a rate by the strongest positive feedback of a probe, as a fraction of the link's rate.
+        /// `G_i,flow R_unit` is the link's rate times this divided by `(2 flow_weight + 1) flow_set_point`, for each
+        /// byte of feedback. Default: 0.005 (slides: 0.025, by ECM's set-point; they also use 0.25, which is 0.05
+        /// here).
+        pub flow_increase_gain: f64 = 0.005;
+        /// `Q_max,flow`: queue of the flow above which feedback is strongest. Default: 56 KB (slides).
+        pub flow_severe_threshold: Bytes = Bytes(56_000);
+        /// Amount of data that a flow sends between two probes. Default: 75 KB (slides; with a sampling probability of
+        /// 10 %, 15 KB).
+        pub probe_interval: Bytes = Bytes(75_000);
+        /// Whether flows without a limiter send probes as well, whose negative feedback then creates a limiter.
+        /// Default: no (slides: probing is triggered by BCN).
+        pub autonomous_probes: bool = false;
     }
 }
 

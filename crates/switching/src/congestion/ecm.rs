@@ -65,52 +65,35 @@ const RESTART_FRACTION: f64 = 0.1;
 /// The most doublings of the longest stop after BCN(0,0).
 const MAX_DOUBLINGS: u32 = 10;
 
-/// Parameters of ECM.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct EcmConfig {
-    /// `Q_eq`: length at which each output queue should settle. Default: 75 KB, a quarter of the memory of a port
-    /// (slides).
-    pub set_point: Bytes,
-    /// `W`: weight of the queue's growth in the feedback, relative to its offset. Default: 2 (slides).
-    pub weight: f64,
-    /// Decrease of a rate by the strongest negative feedback, as a fraction of that rate. `G_d` is this divided by `(2
-    /// weight + 1) set_point`, for each byte of feedback. Default: 0.5 (slides), so that `G_d` is 1.333e-6.
-    pub decrease_gain: f64,
-    /// Increase of a rate by the strongest positive feedback, as a fraction of the link's rate: `G_i / G_i0`. `G_i
-    /// R_unit` is the link's rate times this divided by `(2 weight + 1) set_point`, for each byte of feedback. Default:
-    /// 0.005 (slides), so that the largest step is 50 Mb/s on a link of 10 Gb/s; the slides also use 0.1 and 0.25.
-    pub increase_gain: f64,
-    /// Sampling of frames. Default: each frame with a probability of 2 % (slides).
-    pub sampling: Sampling,
-    /// Message of a queue to the source of a sampled frame when it is longer than `severe_threshold`. Default:
-    /// `bcn_max` (slides).
-    pub severe_message: SevereMessage,
-    /// Queue length above which congestion is severe. Default: 280 KB (slides).
-    pub severe_threshold: Bytes,
-    /// `R_min`: minimum rate, below which feedback cuts no rate. Default: 1 Mb/s (slides).
-    pub min_rate: Rate,
-    /// Increase of limited flows without feedback. Default: none (slides).
-    pub self_increase: Option<SelfIncrease>,
-    /// Maximum time for which the first BCN(0,0) stops a flow. Default: 10 us (our choice).
-    pub stop_time: Span,
-}
-
-impl Default for EcmConfig {
-    fn default() -> Self {
-        Self {
-            set_point: Bytes(75_000),
-            weight: 2.0,
-            decrease_gain: 0.5,
-            increase_gain: 0.005,
-            sampling: Sampling::default(),
-            severe_message: SevereMessage::default(),
-            severe_threshold: Bytes(280_000),
-            min_rate: Rate::megabits(1),
-            self_increase: None,
-            stop_time: Span::from_microseconds(10),
-        }
+forebay_units::configuration! {
+    /// Parameters of ECM.
+    pub struct EcmConfig {
+        /// `Q_eq`: length at which each output queue should settle. Default: 75 KB, a quarter of the memory of a port
+        /// (slides).
+        pub set_point: Bytes = Bytes(75_000);
+        /// `W`: weight of the queue's growth in the feedback, relative to its offset. Default: 2 (slides).
+        pub weight: f64 = 2.0;
+        /// Decrease of a rate by the strongest negative feedback, as a fraction of that rate. `G_d` is this divided by
+        /// `(2 weight + 1) set_point`, for each byte of feedback. Default: 0.5 (slides), so that `G_d` is 1.333e-6.
+        pub decrease_gain: f64 = 0.5;
+        /// Increase of a rate by the strongest positive feedback, as a fraction of the link's rate: `G_i / G_i0`. `G_i
+        /// R_unit` is the link's rate times this divided by `(2 weight + 1) set_point`, for each byte of feedback.
+        /// Default: 0.005 (slides), so that the largest step is 50 Mb/s on a link of 10 Gb/s; the slides also use 0.1
+        /// and 0.25.
+        pub increase_gain: f64 = 0.005;
+        /// Sampling of frames. Default: each frame with a probability of 2 % (slides).
+        pub sampling: Sampling = Sampling::default();
+        /// Message of a queue to the source of a sampled frame when it is longer than `severe_threshold`. Default:
+        /// `bcn_max` (slides).
+        pub severe_message: SevereMessage = SevereMessage::default();
+        /// Queue length above which congestion is severe. Default: 280 KB (slides).
+        pub severe_threshold: Bytes = Bytes(280_000);
+        /// `R_min`: minimum rate, below which feedback cuts no rate. Default: 1 Mb/s (slides).
+        pub min_rate: Rate = Rate::megabits(1);
+        /// Increase of limited flows without feedback. Default: none (slides).
+        pub self_increase: Option<SelfIncrease> = None;
+        /// Maximum time for which the first BCN(0,0) stops a flow. Default: 10 us (our choice).
+        pub stop_time: Span = Span::from_microseconds(10);
     }
 }
 

@@ -77,46 +77,31 @@ use super::{
 };
 use crate::{ParameterError, require, uniform};
 
-/// Parameters of FECN.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct FecnConfig {
-    /// Q_eq: length at which the queue of a busy port settles. It oscillates if the interval is more than about half of
-    /// 8 Q_eq b / ((b - 1) C), with the defaults and 10 Gb/s more than 0.38 ms. Default: 75 KB (that of ECM, for
-    /// comparison).
-    pub set_point: Bytes,
-    /// T: time for which a port measures before it corrects its advertised rate. At least the time in which a link
-    /// carries 15 KB. Default: the time in which a link carries 125 KB, 0.1 ms at 10 Gb/s (tried; the authors': 1 ms).
-    pub interval: Option<Span>,
-    /// T_p: interval between two rate discoveries for each flow. Default: `interval`.
-    pub discovery_period: Option<Span>,
-    /// N0: sources and ports start at the capacity divided by this number. Default: 10 (the authors').
-    pub initial_flows: u32,
-    /// R_min: minimum rate of a flow, and minimum advertised rate. Default: 1 Mbps (that of ECM, for comparison).
-    pub minimum_rate: Rate,
-    /// f: fraction of its capacity that a port offers, depending on the length of its queue. Default: hyperbolic.
-    pub queue_control: QueueControl,
-    /// Maximum growth of the advertised rate in an interval, as a factor. Default: 1.5 (tried; the authors' law has no
-    /// limit).
-    pub increase_limit: f64,
-    /// Q_sc: queue length above which the sources of arriving frames must fall to the minimum rate (E-FECN). Default:
-    /// never (FECN).
-    pub severe_congestion: Option<Bytes>,
-}
-
-impl Default for FecnConfig {
-    fn default() -> Self {
-        Self {
-            set_point: Bytes(75_000),
-            interval: None,
-            discovery_period: None,
-            initial_flows: 10,
-            minimum_rate: Rate::megabits(1),
-            queue_control: QueueControl::default(),
-            increase_limit: 1.5,
-            severe_congestion: None,
-        }
+forebay_units::configuration! {
+    /// Parameters of FECN.
+    pub struct FecnConfig {
+        /// Q_eq: length at which the queue of a busy port settles. It oscillates if the interval is more than about
+        /// half of 8 Q_eq b / ((b - 1) C), with the defaults and 10 Gb/s more than 0.38 ms. Default: 75 KB (that of
+        /// ECM, for comparison).
+        pub set_point: Bytes = Bytes(75_000);
+        /// T: time for which a port measures before it corrects its advertised rate. At least the time in which a link
+        /// carries 15 KB. Default: the time in which a link carries 125 KB, 0.1 ms at 10 Gb/s (tried; the authors': 1
+        /// ms).
+        pub interval: Option<Span> = None;
+        /// T_p: interval between two rate discoveries for each flow. Default: `interval`.
+        pub discovery_period: Option<Span> = None;
+        /// N0: sources and ports start at the capacity divided by this number. Default: 10 (the authors').
+        pub initial_flows: u32 = 10;
+        /// R_min: minimum rate of a flow, and minimum advertised rate. Default: 1 Mbps (that of ECM, for comparison).
+        pub minimum_rate: Rate = Rate::megabits(1);
+        /// f: fraction of its capacity that a port offers, depending on the length of its queue. Default: hyperbolic.
+        pub queue_control: QueueControl = QueueControl::default();
+        /// Maximum growth of the advertised rate in an interval, as a factor. Default: 1.5 (tried; the authors' law has
+        /// no limit).
+        pub increase_limit: f64 = 1.5;
+        /// Q_sc: queue length above which the sources of arriving frames must fall to the minimum rate (E-FECN).
+        /// Default: never (FECN).
+        pub severe_congestion: Option<Bytes> = None;
     }
 }
 

@@ -60,53 +60,52 @@ use crate::{ParameterError, require, uniform};
 /// The largest quantised feedback: six bits.
 const MAX_FEEDBACK: f64 = 63.0;
 
-/// Parameters of QCN.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct QcnConfig {
-    /// The description that the reaction point follows where they differ. Default: `standard`.
-    pub variant: QcnVariant,
-    /// `Q_eq`: length at which the queue should settle. Default: 26 KB (standard, `ieee8021CnCpQueueSizeSetPoint`);
-    /// studies use 22 to 34 KB.
-    pub set_point: Bytes,
-    /// `W`: weight of the queue's growth since the last sample, relative to its offset. Default: 2 (standard,
-    /// `ieee8021CnCpFeedbackWeight`).
-    pub weight: f64,
-    /// Bytes that join the queue between two samples while there is no congestion; divided by 2 to 8 as the feedback
-    /// grows. Default: 150 KB (standard, `ieee8021CnCpMinSampleBase`).
-    pub sample_interval: Bytes,
-    /// Sampling of the proposal of March 2007: each frame is sampled with a probability that grows with the feedback,
-    /// and `sample_interval` is not used. Default: none.
-    pub probabilistic_sampling: Option<QcnProbabilisticSampling>,
-    /// Intervals between samples, and cycles of byte counter and timer, are longer or shorter by up to this fraction.
-    /// Default: 0.15 (pseudo-code).
-    pub jitter: f64,
-    /// `GD`: the fraction of its rate that a flow loses for each unit of feedback, of which there are at most 63.
-    /// Default: 1/128 (standard, `ieee8021CnRpgGd` = 7).
-    pub decrease_gain: f64,
-    /// Smallest factor by which a message multiplies the rate. Default: 0.5 (standard, `ieee8021CnRpgMinDecFac`).
-    pub min_decrease_factor: f64,
-    /// Minimum rate, below which no flow is cut. Default: 5 Mb/s (standard, `ieee8021CnRpgMinRate`).
-    pub min_rate: Rate,
-    /// Bytes in a cycle of the byte counter. Default: 150 KB (standard, `ieee8021CnRpgByteReset`).
-    pub byte_cycle: Bytes,
-    /// A cycle of the timer. Default: 15 ms (standard, `ieee8021CnRpgTimeReset`); some studies use 10 ms.
-    pub timer_cycle: Span,
-    /// Cycles of fast recovery. Default: 5 (standard, `ieee8021CnRpgThreshold`).
-    pub fast_recovery_cycles: u32,
-    /// `R_AI`: increase of the target rate in a cycle of active increase. Default: 5 Mb/s (standard,
-    /// `ieee8021CnRpgAiRate`).
-    pub active_increase: Rate,
-    /// `R_HAI`: increase of the target rate in the first cycle of hyper-active increase; twice that in the second, and
-    /// so on. Default: 50 Mb/s (standard, `ieee8021CnRpgHaiRate`).
-    pub hyper_active_increase: Rate,
-    /// Extra fast recovery: whether further cuts leave the target rate unchanged until a cycle of the byte counter has
-    /// ended. Default: yes (both variants).
-    pub keep_target_in_first_cycle: bool,
-    /// Extra fast recovery: whether, at the end of the first cycle, a target rate of more than 10 times the current
-    /// rate is divided by 8 instead of raised. Default: yes (both variants).
-    pub lower_far_target: bool,
+forebay_units::configuration! {
+    /// Parameters of QCN.
+    pub struct QcnConfig {
+        /// The description that the reaction point follows where they differ. Default: `standard`.
+        pub variant: QcnVariant = QcnVariant::Standard;
+        /// `Q_eq`: length at which the queue should settle. Default: 26 KB (standard, `ieee8021CnCpQueueSizeSetPoint`);
+        /// studies use 22 to 34 KB.
+        pub set_point: Bytes = Bytes(26_000);
+        /// `W`: weight of the queue's growth since the last sample, relative to its offset. Default: 2 (standard,
+        /// `ieee8021CnCpFeedbackWeight`).
+        pub weight: f64 = 2.0;
+        /// Bytes that join the queue between two samples while there is no congestion; divided by 2 to 8 as the
+        /// feedback grows. Default: 150 KB (standard, `ieee8021CnCpMinSampleBase`).
+        pub sample_interval: Bytes = Bytes(150_000);
+        /// Sampling of the proposal of March 2007: each frame is sampled with a probability that grows with the
+        /// feedback, and `sample_interval` is not used. Default: none.
+        pub probabilistic_sampling: Option<QcnProbabilisticSampling> = None;
+        /// Intervals between samples, and cycles of byte counter and timer, are longer or shorter by up to this
+        /// fraction. Default: 0.15 (pseudo-code).
+        pub jitter: f64 = 0.15;
+        /// `GD`: the fraction of its rate that a flow loses for each unit of feedback, of which there are at most 63.
+        /// Default: 1/128 (standard, `ieee8021CnRpgGd` = 7).
+        pub decrease_gain: f64 = 1.0 / 128.0;
+        /// Smallest factor by which a message multiplies the rate. Default: 0.5 (standard, `ieee8021CnRpgMinDecFac`).
+        pub min_decrease_factor: f64 = 0.5;
+        /// Minimum rate, below which no flow is cut. Default: 5 Mb/s (standard, `ieee8021CnRpgMinRate`).
+        pub min_rate: Rate = Rate::megabits(5);
+        /// Bytes in a cycle of the byte counter. Default: 150 KB (standard, `ieee8021CnRpgByteReset`).
+        pub byte_cycle: Bytes = Bytes(150_000);
+        /// A cycle of the timer. Default: 15 ms (standard, `ieee8021CnRpgTimeReset`); some studies use 10 ms.
+        pub timer_cycle: Span = Span::from_milliseconds(15);
+        /// Cycles of fast recovery. Default: 5 (standard, `ieee8021CnRpgThreshold`).
+        pub fast_recovery_cycles: u32 = 5;
+        /// `R_AI`: increase of the target rate in a cycle of active increase. Default: 5 Mb/s (standard,
+        /// `ieee8021CnRpgAiRate`).
+        pub active_increase: Rate = Rate::megabits(5);
+        /// `R_HAI`: increase of the target rate in the first cycle of hyper-active increase; twice that in the second,
+        /// and so on. Default: 50 Mb/s (standard, `ieee8021CnRpgHaiRate`).
+        pub hyper_active_increase: Rate = Rate::megabits(50);
+        /// Extra fast recovery: whether further cuts leave the target rate unchanged until a cycle of the byte counter
+        /// has ended. Default: yes (both variants).
+        pub keep_target_in_first_cycle: bool = true;
+        /// Extra fast recovery: whether, at the end of the first cycle, a target rate of more than 10 times the current
+        /// rate is divided by 8 instead of raised. Default: yes (both variants).
+        pub lower_far_target: bool = true;
+    }
 }
 
 /// The description that the reaction point follows.
@@ -121,43 +120,13 @@ pub enum QcnVariant {
     PseudoCode,
 }
 
-/// Probabilities of the early QCN.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct QcnProbabilisticSampling {
-    /// `p0`: the probability with which a frame is sampled while there is no congestion. Default: 0.01.
-    pub least: f64,
-    /// `p1`: that probability at the largest feedback. Default: 0.1.
-    pub most: f64,
-}
-
-impl Default for QcnProbabilisticSampling {
-    fn default() -> Self {
-        Self { least: 0.01, most: 0.1 }
-    }
-}
-
-impl Default for QcnConfig {
-    fn default() -> Self {
-        Self {
-            variant: QcnVariant::Standard,
-            set_point: Bytes(26_000),
-            weight: 2.0,
-            sample_interval: Bytes(150_000),
-            probabilistic_sampling: None,
-            jitter: 0.15,
-            decrease_gain: 1.0 / 128.0,
-            min_decrease_factor: 0.5,
-            min_rate: Rate::megabits(5),
-            byte_cycle: Bytes(150_000),
-            timer_cycle: Span::from_milliseconds(15),
-            fast_recovery_cycles: 5,
-            active_increase: Rate::megabits(5),
-            hyper_active_increase: Rate::megabits(50),
-            keep_target_in_first_cycle: true,
-            lower_far_target: true,
-        }
+forebay_units::configuration! {
+    /// Probabilities of the early QCN.
+    pub struct QcnProbabilisticSampling {
+        /// `p0`: the probability with which a frame is sampled while there is no congestion. Default: 0.01.
+        pub least: f64 = 0.01;
+        /// `p1`: that probability at the largest feedback. Default: 0.1.
+        pub most: f64 = 0.1;
     }
 }
 

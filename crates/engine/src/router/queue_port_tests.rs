@@ -1,0 +1,71 @@
+//! A discipline that sends the latest packet first, at a port by itself. A packet takes a millisecond.
+
+use forebay_qdisc::{Backlog, DropReason};
+
+use super::*;
+use crate::driver::one_node::{OneNode, PACKET_BYTES, link, no_checkpoints, record};
+
+/// A stack, which drops its oldest packet if it is full.
+#[derive(Default)]
+pub(crate) struct LatestFirst(Vec<Packet>);
+
+const MOST: usize = 2;
+
+impl Discipline<Packet> for LatestFirst {
+    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_, Packet>) {
+        if self.0.len() == MOST {
+            cx.sink.dropped(self.0.remove(0), DropReason::Overflow, true);
+        }
+        self.0.push(packet);
+    }
+
+    fn dequeue(&mut self, _cx: &mut Cx<'_, Packet>) -> Served<Packet> {
+        self.0.pop().into()
+    }
+
+    fn backlog(&self) -> Backlog {
+        let packets = self.0.len() as u64;
+        Backlog { packets, bytes: packets * u64::from(PACKET_BYTES) }
+    }
+
+    fn state_bytes(&self) -> u64 {
+        0
+    }
+}
+
+pub(crate) fn port(number: u32, to: u32) -> QueuePort {
+    QueuePort::new(link(number, to), no_checkpoints(), record(), Box::new(LatestFirst::default()))
+}
+
+fn bench() -> OneNode {
+    OneNode::new(Box::new(port(0, 1)), [1, 2], 1)
+}
+
+#[test]
+fn an_idle_port_chooses_among_all_arrivals_of_an_instant() {
+    let mut bench = bench();
+    bench.arrive(100, 0, 0);
+    bench.arrive(100, 0, 1);
+    assert_eq!(bench.run(3000), [(1, 1100, 1), (1, 2100, 0)]);
+}
+
+#[test]
+fn a_busy_port_takes_its_waiting_packet_before_an_arrival_of_that_time() {
+    let mut bench = bench();
+    for (microseconds, flow) in [(0, 0), (500, 1), (1000, 2)] {
+        bench.arrive(microseconds, 0, flow);
+    }
+    assert_eq!(bench.run(10_000), [(1, 1000, 0), (1, 2000, 1), (1, 3000, 2)]);
+}
+
+#[test]
+fn a_drop_is_that_of_the_packet_dropped_and_all_are_accounted_for() {
+    let mut bench = bench();
+    for (microseconds, flow) in [(0, 0), (100, 1), (200, 2), (300, 3), (999_999, 3)] {
+        bench.arrive(microseconds, 0, flow);
+    }
+    assert_eq!(bench.run(1_000_000), [(1, 1000, 0), (1, 2000, 3), (1, 3000, 2)]);
+    let result = bench.finish(&["link"]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(result.queue_flows.counts("packets_dropped"), [0, 1, 0, 0]);
+    assert_eq!(result.queue_flows.counts("packets_arrived"), [1, 1, 1, 2]);
+}
