@@ -99,7 +99,7 @@ impl OneNode {
         self.take(Time::NEVER);
         let (mut labels, mut names) = (FlowLabels::default(), StringColumn::new());
         links.iter().for_each(|name| names.push(name));
-        (0..FLOWS).for_each(|flow| labels.push(&format!("flow-{flow}"), "flow", "udp"));
+        (0..FLOWS).for_each(|flow| labels.push(&format!("flow-{flow}"), "flow", "udp", 1));
         let mut report = Report::new(MEASURED, labels, names);
         self.node.finish(MEASURED.to, &mut report);
         self.channels.finish(&mut report);
