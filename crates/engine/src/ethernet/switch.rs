@@ -1,8 +1,8 @@
-//! An Ethernet switch. Its memory is divided among the inputs and shared by the outputs.
+//! An Ethernet switch. A buffer policy divides its memory.
 //!
-//! A completely arrived frame takes memory of its input's partition, or is lost. It joins the queue of its output and
-//! is shown to the congestion point. Its memory is free when its transmission ends. A full partition stops its feeder
-//! by PAUSE. A paused output finishes the current frame and begins no other of the paused classes. Messages to sources
+//! A completely arrived frame takes memory, or is lost. It joins the queue of its output and
+//! is shown to the congestion point. Its memory is free when its transmission ends. An input that holds too
+//! much stops its feeder by PAUSE. A paused output finishes the current frame and begins no other of the paused classes. Messages to sources
 //! go ahead of data, ignore PAUSE and take no memory. Probes to destinations queue with the data.
 //!
 //! A departure is committed as early as possible, mostly on arrival, so that most frames need no further event. An idle
@@ -11,8 +11,8 @@
 //! a PAUSE. Memory is released at once while a feeder waits for it, otherwise before it is read.
 
 use forebay_qdisc::{Ecn, Span, Time};
-use forebay_switching::SharedMemory;
 use forebay_switching::congestion::{Arrival, CongestionPointId, Message, Verdict};
+use forebay_switching::{Frame, SharedMemory};
 
 use crate::driver::node::Channels;
 use crate::driver::ring::Ring;
@@ -39,7 +39,7 @@ pub(crate) struct EthernetSwitchParts {
     pub forwarding: Vec<ForwardingEntry>,
     pub rows: ControlRows,
     pub forwarding_delay: Span,
-    /// At this use of a partition its feeder may continue. 0: no flow control.
+    /// At this use of an input's memory its feeder may continue. 0: no flow control.
     pub low_watermark: u64,
     pub checkpoints: Checkpoints,
 }
@@ -314,7 +314,8 @@ fn release_one(
         port.integrate_length(memory.of_output(number), ended.end);
     }
     let Departure { input, class, len_bytes, .. } = ended;
-    memory.release(usize::from(input), usize::from(class), number, u32::from(len_bytes));
+    let (input, class, len_bytes) = (usize::from(input), usize::from(class), u32::from(len_bytes));
+    memory.release(Frame { input, class, output: number, len_bytes });
     Some(ended)
 }
 

@@ -1,7 +1,7 @@
 //! The arrival of a frame at an Ethernet switch: memory, congestion point, and the queue of its output.
 
 use forebay_qdisc::{DropReason, Span, Time};
-use forebay_switching::MemoryFull;
+use forebay_switching::{Frame, MemoryFull};
 
 use crate::driver::node::Channels;
 use crate::ethernet::departures::Departure;
@@ -48,7 +48,7 @@ impl EthernetSwitch {
         if !packet.is_ack() {
             port.sample_frame(len_bytes);
         }
-        self.memory.take(input, class, output, len_bytes);
+        self.memory.take(Frame { input, class, output, len_bytes });
         self.join(packet, Some(entry.row()), output, class, channels);
     }
 
@@ -60,7 +60,7 @@ impl EthernetSwitch {
         let is_probe = self.rows.is_control(packet.flow_id());
         let is_close = self.sampled || self.memory.is_close(input, len_bytes);
         if !is_close {
-            self.memory.take(input, class, output, len_bytes);
+            self.memory.take(Frame { input, class, output, len_bytes });
         } else if !self.take_closely(&packet, output, now, channels) {
             return;
         }
@@ -146,7 +146,7 @@ impl EthernetSwitch {
             self.ports[output].integrate_length(self.memory.of_output(output), now);
         }
         let (input, class) = (SwitchPort::input_of(packet), self.class(packet));
-        let taken = self.memory.admit(input, class, output, packet.len_bytes());
+        let taken = self.memory.admit(Frame { input, class, output, len_bytes: packet.len_bytes() });
         if let Err(full) = taken {
             self.lose(*packet, output, full, now, channels);
         }
@@ -157,7 +157,7 @@ impl EthernetSwitch {
     fn lose(&mut self, packet: Packet, output: usize, full: MemoryFull, now: Time, channels: &mut Channels) {
         let reason = match full {
             MemoryFull::Partition => DropReason::InputPort,
-            MemoryFull::Output => DropReason::Overflow,
+            MemoryFull::Output | MemoryFull::All => DropReason::Overflow,
         };
         self.ports[SwitchPort::input_of(&packet)].report.frames_lost += 1;
         if self.rows.is_control(packet.flow_id()) {

@@ -2,6 +2,8 @@
 
 use forebay_qdisc::Time;
 
+use forebay_switching::Frame;
+
 use crate::driver::node::Channels;
 use crate::ethernet::port::SwitchPort;
 use crate::ethernet::switch::EthernetSwitch;
@@ -27,7 +29,7 @@ impl EthernetSwitch {
                 self.ports[number].integrate_length(self.memory.of_output(number), now);
             }
             let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));
-            self.memory.release(input, class, number, packet.len_bytes());
+            self.memory.release(Frame { input, class, output: number, len_bytes: packet.len_bytes() });
             self.watch_memory(input, class, now, now, channels);
         }
     }
