@@ -284,6 +284,24 @@ fn an_output_holds_what_its_limit_allows_and_no_more() {
     assert_near("all of the memory", largest(&shared, "SW->6"), memory, 0.01);
 }
 
+/// PAUSE goes out by a port whose rate is zero for a while, and that chooses among frames.
+#[test]
+fn no_frame_vanishes_at_a_port_without_a_rate() {
+    for choice in ["strict_priority = true", "arbiter = \"round_robin\""] {
+        let keys = format!(
+            "link = {{ rate = \"10 Gbps\", delay = \"500 ns\" }}\n\
+             service = [{{ node = \"1\", rate = \"0 bps\", from = \"1 ms\", to = \"3 ms\" }}]\n\
+             switch = {{ memory = \"40 KB\", pause = {{ high = \"20 KB\", low = \"10 KB\" }}, {choice} }}\n{}",
+            star(4)
+        );
+        let low = flows("low", &["1", "3", "4"], "2", r#"rate = "8 Gbps""#);
+        let high = classed("high", 5, &["2", "3"], "1", r#"rate = "1 Gbps""#);
+        let result = simulate(&Timing::new(0.0, 5.0), &keys, &(low + &high));
+        assert!(sum(&ports(&result), "pause_frames_sent") > 0);
+        assert_lossless(&result);
+    }
+}
+
 /// A switch of many ports is as good as any other.
 #[test]
 fn a_hundred_nodes_share_a_switch() {
