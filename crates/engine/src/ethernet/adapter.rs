@@ -319,7 +319,7 @@ impl Adapter {
     fn receive(&mut self, packet: &Packet, channels: &mut Channels) {
         let now = packet.time;
         if self.due <= now {
-            self.run_until(now, channels);
+            self.catch_up(now, channels);
         }
         self.empty_until(now, channels);
         let is_control = self.rows.is_control(packet.flow_id());

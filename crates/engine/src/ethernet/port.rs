@@ -26,7 +26,7 @@ mod observed;
 #[repr(C, align(64))]
 pub(crate) struct SwitchPort {
     /// When the next frame may begin. At a reduced service rate, later than the link is free.
-    pub free_at: Time,
+    free_at: Time,
     /// When the first departure ends; [`Time::NEVER`] without one.
     pub first_end: Time,
     /// From then on, an arrival may be committed at once. [`Time::NEVER`] while frames wait.
@@ -291,9 +291,14 @@ impl SwitchPort {
         if row < Departure::COUNTED {
             self.record.counters.let_in_at(row as usize, u32::from(len_bytes), arrived, start);
         } else if row == Departure::NOT_COUNTED {
-            // A probe counts for the mean queue length, but has no row.
-            self.record.counters.waited(1, u64::from(len_bytes), arrived, start);
+            self.count_probe(len_bytes, arrived, start);
         }
+    }
+
+    /// A probe counts for the mean queue length, but has no row.
+    #[cold]
+    fn count_probe(&mut self, len_bytes: u16, arrived: Time, start: Time) {
+        self.record.counters.waited(1, u64::from(len_bytes), arrived, start);
     }
 
     /// Counts the frame being sent at the end of the run.

@@ -117,7 +117,6 @@ impl EthernetSwitch {
     /// PAUSE, or a message to a source, has arrived.
     #[cold]
     fn arrive_control(&mut self, packet: Packet, channels: &mut Channels) {
-        self.release_all(packet.time);
         let (now, number) = (packet.time, SwitchPort::input_of(&packet));
         let port = &mut self.ports[number];
         if self.rows.is_pause(packet.flow_id()) {
@@ -207,8 +206,14 @@ impl EthernetSwitch {
         self.look_at(input, now, channels);
         self.has_stopped = self.ports.iter().any(|port| port.control.orders.has_stopped());
         for number in 0..self.ports.len() {
-            self.deadlines.set(number, self.next_release(number).min(self.deadlines.of(number)));
+            self.plan_release(number);
         }
+    }
+
+    /// Makes the next release an event, too.
+    #[inline(never)]
+    fn plan_release(&mut self, number: usize) {
+        self.deadlines.set(number, self.next_release(number).min(self.deadlines.of(number)));
     }
 
     /// The end of the first transmission at a port that frees memory for a stopped feeder. It is an event.

@@ -55,6 +55,7 @@ pub enum OutputLimit {
 pub struct PartitionsConfig {
     /// Memory of all inputs that one output may occupy. Frames beyond it are lost, with or without PAUSE. Default: no
     /// limit.
+    #[cfg_attr(feature = "config", serde(skip_serializing_if = "Option::is_none"))]
     pub output_limit: Option<OutputLimit>,
 }
 

@@ -52,9 +52,14 @@ impl Adapter {
         if free & (self.classes | self.probing) == 0 { freedom } else { next_ready.min(freedom) }
     }
 
-    /// Processes the events up to `now`.
     #[inline(never)]
-    pub(super) fn run_until(&mut self, now: Time, channels: &mut Channels) {
+    pub(super) fn catch_up(&mut self, now: Time, channels: &mut Channels) {
+        self.run_until(now, channels);
+    }
+
+    /// Processes the events up to `now`.
+    #[inline(always)]
+    fn run_until(&mut self, now: Time, channels: &mut Channels) {
         while self.due <= now {
             let now = self.due;
             if self.upkeep_at <= now {

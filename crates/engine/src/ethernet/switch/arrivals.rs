@@ -98,13 +98,11 @@ impl EthernetSwitch {
         if is_probe {
             begin_probe(&packet.word_by_word(), port, now, channels);
         }
-        let is_sent = port.commit(&packet, start, class, row.unwrap_or(Departure::NOT_COUNTED), now, channels);
-        let end = port.free_at;
-        if !is_sent {
+        if !port.commit(&packet, start, class, row.unwrap_or(Departure::NOT_COUNTED), now, channels) {
             self.keep(output);
         }
-        if self.has_stopped && self.ports[SwitchPort::input_of(&packet)].control.orders.has_stopped() {
-            self.deadlines.set(output, end.min(self.deadlines.of(output)));
+        if self.has_stopped {
+            self.plan_release(output);
         }
     }
 
