@@ -1358,6 +1358,32 @@ How much of a switch's memory one output may hold: exactly one of these.
 """
 
 
+class CompleteSharingConfig(BaseModel):
+    """
+    Complete sharing has no parameters.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+
+
+class DynamicThresholdConfig(BaseModel):
+    """
+    Parameters of the dynamic threshold.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    alpha: Annotated[float, Field(gt=0.0)] = 1.0
+    """
+    The threshold of each output as a multiple of the free memory. Powers of 2 are easy to implement in hardware.
+    """
+
+
 class Pause(BaseModel):
     """
     Watermarks at which a buffer stops and restarts the link that feeds it.
@@ -2918,46 +2944,42 @@ class InputQueuedNodeKind(BaseModel):
     input_queued: InputQueued
 
 
-class SharedMemorySwitch(BaseModel):
+class CompleteSharingBufferPolicyConfig(BaseModel):
     """
-    Properties of every switch of an Ethernet.
+    All ports share the whole memory without limits.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    memory: Bytes = "300 KB"
+    complete_sharing: CompleteSharingConfig
+
+
+class DynamicThresholdBufferPolicyConfig(BaseModel):
     """
-    Memory of each input, shared by all outputs.
+    All ports share the memory, and an output may hold a multiple of the part that is free.
     """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    dynamic_threshold: DynamicThresholdConfig
+
+
+class PartitionsConfig(BaseModel):
+    """
+    Parameters of partitions.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
     output_limit: OutputLimit | None = None
     """
     Memory of all inputs that one output may occupy. Frames beyond it are lost, with or without PAUSE. Default: no limit.
-    """
-    pause: Pause | None = None
-    """
-    Stops the whole link that leads to an input (IEEE 802.3x). Default: frames that find no room are lost.
-    """
-    priority_pause: Pause | None = None
-    """
-    Stops single classes on the link that leads to an input (IEEE 802.1Qbb): the watermarks are those of each class.
-    """
-    reaction: Reaction = "0 ps"
-    """
-    Time after an order to stop in which a port still begins frames.
-    """
-    arbiter: Arbiter = "fifo"
-    """
-    Order in which an output sends the frames that its inputs have for it.
-    """
-    strict_priority: bool = False
-    """
-    Whether classes are served by strict priority, 7 first. Default: classes are not distinguished; with `priority_pause` they take turns.
-    """
-    forwarding_delay: Span = "0 ps"
-    """
-    Time from the last bit of a frame until the frame joins the queue of its output.
     """
 
 
@@ -3667,29 +3689,27 @@ class CioqNodeKind(BaseModel):
     cioq: Cioq
 
 
-class EthernetSwitchNodeKind(BaseModel):
+class PartitionsBufferPolicyConfig(BaseModel):
     """
-    Forwards frames from memory that is divided among its inputs and shared by its outputs. A graph that has one has no routers or switches of other kinds, and its hosts have adapters, each with one link.
+    Each input has its share of the memory for itself; all outputs use it.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    ethernet_switch: SharedMemorySwitch
+    partitions: PartitionsConfig
 
 
-NodeKind = TypeAliasType(
-    "NodeKind",
-    Literal["host"]
-    | Literal["router"]
-    | CioqNodeKind
-    | InputQueuedNodeKind
-    | EthernetSwitchNodeKind
-    | Literal["cioq", "input_queued", "ethernet_switch"],
+BufferPolicyConfig = TypeAliasType(
+    "BufferPolicyConfig",
+    PartitionsBufferPolicyConfig
+    | CompleteSharingBufferPolicyConfig
+    | DynamicThresholdBufferPolicyConfig
+    | Literal["partitions", "complete_sharing", "dynamic_threshold"],
 )
 """
-Kind of a node.
+How the memory of a switch is divided: exactly one of these.
 """
 
 
@@ -4061,26 +4081,48 @@ The fabric that connects the inputs of a switch to its outputs: exactly one of t
 """
 
 
-class Node(BaseModel):
+class SharedMemorySwitch(BaseModel):
     """
-    A host, a router or a switch.
+    Properties of every switch of an Ethernet.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    name: str
+    memory: Bytes = "300 KB"
     """
-    Its name.
+    Memory for each port. PAUSE keeps an input within it.
     """
-    count: Annotated[int | None, Field(ge=1)] = None
+    buffer: Annotated[BufferPolicyConfig, Field(validate_default=True)] = {
+        "partitions": {}
+    }
     """
-    Hosts only: this many of them, `name-0`, `name-1`, …, each with the links that name them all. In `from` and `to` of flows their name is a list of all. Default: one, with that name.
+    Which frames find room in the memory of all ports. Default: each input has its own.
     """
-    kind: NodeKind | None = None
+    pause: Pause | None = None
     """
-    Kind of node.
+    Stops the whole link that leads to an input (IEEE 802.3x). Default: frames that find no room are lost.
+    """
+    priority_pause: Pause | None = None
+    """
+    Stops single classes on the link that leads to an input (IEEE 802.1Qbb): the watermarks are those of each class.
+    """
+    reaction: Reaction = "0 ps"
+    """
+    Time after an order to stop in which a port still begins frames.
+    """
+    arbiter: Arbiter = "fifo"
+    """
+    Order in which an output sends the frames that its inputs have for it.
+    """
+    strict_priority: bool = False
+    """
+    Whether classes are served by strict priority, 7 first. Default: classes are not distinguished; with `priority_pause` they take turns.
+    """
+    forwarding_delay: Span = "0 ps"
+    """
+    Time from the last bit of a frame until the frame joins the queue of its output.
     """
 
 
@@ -4322,6 +4364,32 @@ class TcpConfig(BaseModel):
     """
 
 
+class EthernetSwitchNodeKind(BaseModel):
+    """
+    Forwards frames from memory that is divided among its inputs and shared by its outputs. A graph that has one has no routers or switches of other kinds, and its hosts have adapters, each with one link.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    ethernet_switch: SharedMemorySwitch
+
+
+NodeKind = TypeAliasType(
+    "NodeKind",
+    Literal["host"]
+    | Literal["router"]
+    | CioqNodeKind
+    | InputQueuedNodeKind
+    | EthernetSwitchNodeKind
+    | Literal["cioq", "input_queued", "ethernet_switch"],
+)
+"""
+Kind of a node.
+"""
+
+
 class TcpTransport(BaseModel):
     """
     TCP: Reno, NewReno, BIC or CUBIC, with or without SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), CUBIC (RFC 9438), timeouts (RFC 6298), and optionally HyStart (RFC 9406), limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
@@ -4341,6 +4409,29 @@ Transport = TypeAliasType(
 """
 The transport: exactly one of these.
 """
+
+
+class Node(BaseModel):
+    """
+    A host, a router or a switch.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    name: str
+    """
+    Its name.
+    """
+    count: Annotated[int | None, Field(ge=1)] = None
+    """
+    Hosts only: this many of them, `name-0`, `name-1`, …, each with the links that name them all. In `from` and `to` of flows their name is a list of all. Default: one, with that name.
+    """
+    kind: NodeKind | None = None
+    """
+    Kind of node.
+    """
 
 
 class Scenario(BaseModel):
@@ -4866,7 +4957,7 @@ class GraphLink(BaseModel):
 
 class Ethernet(BaseModel):
     """
-    Nodes with adapters and switches, whose memory is divided among the inputs and shared by the outputs. Full-duplex links of one rate connect them, with shortest-path routes. Links: `<from>-><to>`; the queue of a switch's output has the name of its link. Frames, TCP and UDP cross it, at the lengths that their flows give them. The network of the E2CM proposal.
+    Nodes with adapters and switches, whose ports share memory. Full-duplex links of one rate connect them, with shortest-path routes. Links: `<from>-><to>`; the queue of a switch's output has the name of its link. Frames, TCP and UDP cross it, at the lengths that their flows give them. The network of the E2CM proposal.
     """
 
     model_config = ConfigDict(
@@ -4887,7 +4978,7 @@ class Ethernet(BaseModel):
     """
     switch: Annotated[SharedMemorySwitch, Field(validate_default=True)] = {
         "memory": "300 KB",
-        "output_limit": None,
+        "buffer": {"partitions": {}},
         "pause": None,
         "priority_pause": None,
         "reaction": "0 ps",

@@ -192,7 +192,9 @@ def test_a_closed_pipe_ends_it_without_a_word(small_file: Path) -> None:
     assert (done.returncode, done.stderr) == (-signal.SIGPIPE, "")
 
 
-@pytest.mark.parametrize("kind", ["disciplines", "transports", "schedulers", "schemes", "topologies", "experiments"])
+@pytest.mark.parametrize(
+    "kind", ["disciplines", "transports", "schedulers", "schemes", "buffers", "topologies", "experiments"]
+)
 def test_lists(forebay: Command, kind: str) -> None:
     done = forebay("list", kind, "--json")
     assert (done.returncode, done.stderr) == (0, "")
@@ -202,6 +204,7 @@ def test_lists(forebay: Command, kind: str) -> None:
         "transports": {"tcp", "udp"},
         "schedulers": set(),
         "schemes": {"ecm", "e2cm", "qcn", "fecn", "dbp", "dcqcn"},
+        "buffers": {"partitions", "complete_sharing", "dynamic_threshold"},
         "topologies": {"star", "dumbbell", "chain", "graph"},
         "experiments": {"dbl/table2", "dbl/fig4"},
     }

@@ -11,7 +11,7 @@ from forebay.cli.catalogue import Kind, entries
 from forebay.cli.lists import list_table
 from test_docs import ROOT, Block, blocks_of
 
-KINDS = ("disciplines", "schedulers", "schemes", "transports", "topologies")
+KINDS = ("disciplines", "schedulers", "schemes", "buffers", "transports", "topologies")
 PAGES = [page for kind in KINDS for page in sorted(ROOT.glob(f"docs/reference/{kind}/*.md")) if page.stem != "index"]
 FLOOD = 'transport.udp = { packet = "1000 B", constant = { rate = "10 Mbps", jitter = 0.5 } }'
 
@@ -72,7 +72,7 @@ def scenario_of(kind: str, example: str) -> str:
             return star(queue=example)
         case "schedulers":
             return switch(fabric=example)
-        case "schemes":
+        case "schemes" | "buffers":
             return ethernet(management=example)
         case "topologies":
             return example

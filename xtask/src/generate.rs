@@ -35,6 +35,7 @@ const KINDS: &[(&str, &str, &str)] = &[
     ("scheduler", "schedulers", "Schedulers"),
     ("scheme", "schemes", "Congestion management schemes"),
     ("path policy", "paths", "Path policies"),
+    ("buffer policy", "buffers", "Buffer policies"),
     ("transport", "transports", "Transports"),
     ("topology", "topologies", "Topologies"),
 ];
@@ -267,6 +268,7 @@ mod tests {
         assert_eq!(
             pages.keys().collect::<Vec<_>>(),
             [
+                "docs/reference/buffers/index.md",
                 "docs/reference/disciplines/blue.md",
                 "docs/reference/disciplines/index.md",
                 "docs/reference/paths/index.md",

@@ -12,7 +12,9 @@ use forebay_engine::{
 use forebay_qdisc::{Queue, Rate, Span, Time};
 use forebay_records::Column;
 use forebay_switching::congestion::CongestionManagement;
-use forebay_switching::{OutputLimit, PauseConfig, SharedMemory, SharedMemoryConfig};
+use forebay_switching::{
+    BufferPolicyConfig, OutputLimit, PartitionsConfig, PauseConfig, SharedMemory, SharedMemoryConfig,
+};
 use forebay_units::Bytes;
 use proptest::prelude::*;
 use support::plain_link;
@@ -65,7 +67,7 @@ impl Default for Tree {
             propagation_ns: vec![500],
             reaction_ns: 0,
             forwarding_ns: 0,
-            switch_memory: SharedMemoryConfig { partition: Bytes(100_000), output_limit: None },
+            switch_memory: SharedMemoryConfig { share: Bytes(100_000), policy: BufferPolicyConfig::default() },
             switch_control: pause(80_000, 60_000),
             adapter_control: pause(140_000, 130_000),
             arbiter: Arbiter::Fifo,
@@ -317,9 +319,11 @@ fn tree() -> impl Strategy<Value = Tree> {
         span_ns(4000),
         span_ns(1000),
     );
-    let limits = vec![None, Some(OutputLimit::Static(Bytes(30_000))), Some(OutputLimit::Dynamic(0.3))];
+    let limits = [Some(OutputLimit::Static(Bytes(30_000))), Some(OutputLimit::Dynamic(0.3))];
+    let limited = limits.map(|output_limit| BufferPolicyConfig::Partitions(PartitionsConfig { output_limit }));
+    let policies: Vec<_> = BufferPolicyConfig::every().into_iter().chain(limited).collect();
     let devices = (
-        prop::sample::select(limits),
+        prop::sample::select(policies),
         flow_control(),
         flow_control(),
         prop::sample::select(vec![Arbiter::Fifo, Arbiter::RoundRobin]),
@@ -339,7 +343,7 @@ fn tree() -> impl Strategy<Value = Tree> {
     );
     (network, devices, traffic).prop_map(|(network, devices, traffic)| {
         let (parents, shortcut, nodes, link_megabits, propagation_ns, reaction_ns, forwarding_ns) = network;
-        let (output_limit, switch_control, adapter_control, arbiter, strict_priority, voq_limit, limiters, congestion) =
+        let (policy, switch_control, adapter_control, arbiter, strict_priority, voq_limit, limiters, congestion) =
             devices;
         let ((load, constant, on_off), frame_bytes, service, sampled, seed, (has_endpoints, discipline)) = traffic;
         let no_scheme = congestion.is_none();
@@ -352,7 +356,7 @@ fn tree() -> impl Strategy<Value = Tree> {
             propagation_ns,
             reaction_ns,
             forwarding_ns,
-            switch_memory: SharedMemoryConfig { partition: Bytes(100_000), output_limit },
+            switch_memory: SharedMemoryConfig { share: Bytes(100_000), policy },
             switch_control,
             adapter_control,
             arbiter,

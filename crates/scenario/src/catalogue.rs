@@ -1,4 +1,4 @@
-//! The choices to list and explain: disciplines, schedulers, schemes of congestion management, path policies,
+//! The choices to list and explain: disciplines, schedulers, schemes of congestion management, path and buffer policies,
 //! transports and topologies, each with its parameters.
 //!
 //! Nothing is written twice: a discipline's text is the opening comment of its source file, its parameters are those of
@@ -10,13 +10,13 @@ use serde_json::{Map, Value};
 
 use crate::schema::{
     Algorithm, Cells, Frames, PATH_POLICIES, SCHEDULERS, SCHEMES, ScenarioSpec, TCP_VARIANTS, Topology, Transport, Udp,
-    disciplines, topologies,
+    buffer_policies, disciplines, topologies,
 };
 
 /// Something that a scenario can choose by its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// `"discipline"`, `"scheduler"`, `"scheme"`, `"path policy"`, `"transport"` or `"topology"`.
+    /// `"discipline"`, `"scheduler"`, `"scheme"`, `"path policy"`, `"buffer policy"`, `"transport"` or `"topology"`.
     pub kind: &'static str,
     /// Its name in a scenario.
     pub name: String,
@@ -125,7 +125,7 @@ macro_rules! example {
     };
 }
 
-/// Everything that can be listed: disciplines, schedulers, schemes, path policies, transports, topologies.
+/// Everything that can be listed: disciplines, schedulers, schemes, path and buffer policies, transports, topologies.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
     let documented = |kind: &'static str, algorithms: &[Algorithm]| -> Vec<Choice> {
@@ -136,6 +136,7 @@ pub fn choices() -> Vec<Choice> {
     choices.extend(documented("scheduler", SCHEDULERS));
     choices.extend(documented("scheme", SCHEMES));
     choices.extend(documented("path policy", PATH_POLICIES));
+    choices.extend(buffer_policies().map(|policy| algorithm_choice("buffer policy", &policy, None)));
     choices.extend([
         described::<Transport, TcpConfig>("transport", "tcp", example!("tcp")),
         described::<Transport, Udp>("transport", "udp", example!("udp")),
@@ -164,6 +165,7 @@ fn place(kind: &str) -> &'static str {
         "scheduler" => "In the table of a switch, `[topology.switch]`:",
         "scheme" => "In the table of an Ethernet, `[topology.ethernet]`:",
         "path policy" => "In the table of a graph, `[topology.graph]`, or of an Ethernet, `[topology.ethernet]`:",
+        "buffer policy" => "In the table of an Ethernet, `[topology.ethernet]`:",
         "transport" => "In the table of a group of flows, `[[flows]]`:",
         _ => "A scenario:",
     }

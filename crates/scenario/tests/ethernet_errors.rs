@@ -59,11 +59,25 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "memory = \"300 KB\"\npriority_pause = { high = \"40 KB\", low = \"30 KB\" }\npause",
     ),
     (
-        "output_limit_beside_pause",
+        "limited_outputs_beside_pause",
         "memory = \"300 KB\"\npause",
-        "memory = \"300 KB\"\noutput_limit.dynamic = 2.0\npause",
+        "memory = \"300 KB\"\nbuffer = \"dynamic_threshold\"\npause",
     ),
-    ("output_limit_of_nothing", "memory = \"300 KB\"\npause", "memory = \"300 KB\"\noutput_limit.dynamic = 0.0\npause"),
+    (
+        "output_limit_of_nothing",
+        "memory = \"300 KB\"\npause",
+        "memory = \"300 KB\"\nbuffer.partitions.output_limit.dynamic = 0.0\npause",
+    ),
+    (
+        "output_limit_below_a_frame",
+        "memory = \"300 KB\"\npause",
+        "memory = \"300 KB\"\nbuffer.partitions.output_limit.static = \"1 KB\"\npause",
+    ),
+    (
+        "alpha_of_nothing",
+        "memory = \"300 KB\"\npause",
+        "memory = \"300 KB\"\nbuffer.dynamic_threshold.alpha = 0\npause",
+    ),
     ("reaction_without_unit", "voq_limit", "reaction = \"400\"\nvoq_limit"),
     ("queue_in_bytes", "\"10 packets\"", "\"10 KB\""),
     ("no_rate_limiters", "voq_limit", "rate_limiters = 0\nvoq_limit"),

@@ -245,10 +245,10 @@ fn a_high_class_does_not_wait_for_a_low_one() {
 }
 
 /// The largest queue that the port to node `6` of a switch of six had in memory, and what `2 -> 5` lost.
-fn limited(limit: &str, hot: &[(&str, &str)]) -> RunResult {
+fn limited(buffer: &str, hot: &[(&str, &str)]) -> RunResult {
     let keys = format!(
         "link = {{ rate = \"10 Gbps\", delay = \"500 ns\" }}\n\
-         switch = {{ memory = \"300 KB\", output_limit = {limit} }}\n{}",
+         switch = {{ memory = \"300 KB\", buffer = {buffer} }}\n{}",
         star(6)
     );
     let flows: String =
@@ -262,7 +262,8 @@ fn an_output_holds_what_its_limit_allows_and_no_more() {
         series(result, queue, "length_bytes").values.iter().copied().fold(0.0, f64::max)
     };
     // Two nodes want 18 Gb/s of one port; a third output is free.
-    let result = limited(r#"{ static = "60 KB" }"#, &[("1", "6"), ("2", "6"), ("3", "5")]);
+    let result =
+        limited(r#"{ partitions = { output_limit.static = "60 KB" } }"#, &[("1", "6"), ("2", "6"), ("3", "5")]);
     assert_eq!(largest(&result, "SW->6"), 60_000.0);
     assert_near("throughput", gigabits(&result, "1-6") + gigabits(&result, "2-6"), 10.0, 0.001);
     assert_eq!((count(&result.flows, "3-5", "packets_dropped"), largest(&result, "SW->5") <= 3000.0), (0, true));
@@ -271,11 +272,34 @@ fn an_output_holds_what_its_limit_allows_and_no_more() {
 
     // Choudhury and Hahne: n outputs that take what they can hold alpha / (1 + n alpha) each of all memory.
     let memory = 6.0 * 300_000.0;
-    let one = limited("{ dynamic = 0.25 }", &[("1", "6"), ("2", "6"), ("3", "5")]);
-    assert_near("one hot output", largest(&one, "SW->6"), 0.25 / 1.25 * memory, 0.01);
-    let two = limited("{ dynamic = 0.25 }", &[("1", "6"), ("2", "6"), ("3", "5"), ("4", "5")]);
-    assert_near("the first of two", largest(&two, "SW->6"), 0.25 / 1.5 * memory, 0.01);
-    assert_near("the second", largest(&two, "SW->5"), 0.25 / 1.5 * memory, 0.01);
+    for buffer in ["{ partitions = { output_limit.dynamic = 0.25 } }", "{ dynamic_threshold = { alpha = 0.25 } }"] {
+        let one = limited(buffer, &[("1", "6"), ("2", "6"), ("3", "5")]);
+        assert_near("one hot output", largest(&one, "SW->6"), 0.25 / 1.25 * memory, 0.01);
+        let two = limited(buffer, &[("1", "6"), ("2", "6"), ("3", "5"), ("4", "5")]);
+        assert_near("the first of two", largest(&two, "SW->6"), 0.25 / 1.5 * memory, 0.01);
+        assert_near("the second", largest(&two, "SW->5"), 0.25 / 1.5 * memory, 0.01);
+    }
+    // Only two inputs send to the hot output. It takes the memory of all six.
+    let shared = limited(r#""complete_sharing""#, &[("1", "6"), ("2", "6"), ("3", "5")]);
+    assert_near("all of the memory", largest(&shared, "SW->6"), memory, 0.01);
+}
+
+/// PAUSE goes out by a port whose rate is zero for a while, and that chooses among frames.
+#[test]
+fn no_frame_vanishes_at_a_port_without_a_rate() {
+    for choice in ["strict_priority = true", "arbiter = \"round_robin\""] {
+        let keys = format!(
+            "link = {{ rate = \"10 Gbps\", delay = \"500 ns\" }}\n\
+             service = [{{ node = \"1\", rate = \"0 bps\", from = \"1 ms\", to = \"3 ms\" }}]\n\
+             switch = {{ memory = \"40 KB\", pause = {{ high = \"20 KB\", low = \"10 KB\" }}, {choice} }}\n{}",
+            star(4)
+        );
+        let low = flows("low", &["1", "3", "4"], "2", r#"rate = "8 Gbps""#);
+        let high = classed("high", 5, &["2", "3"], "1", r#"rate = "1 Gbps""#);
+        let result = simulate(&Timing::new(0.0, 5.0), &keys, &(low + &high));
+        assert!(sum(&ports(&result), "pause_frames_sent") > 0);
+        assert_lossless(&result);
+    }
 }
 
 /// A switch of many ports is as good as any other.

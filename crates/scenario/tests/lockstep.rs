@@ -87,7 +87,7 @@ fn two_senders_of_frames_at_the_line_rate_share_the_output() {
         duration = "5 ms"
         [topology.ethernet]
         link = { rate = "100 Gbps", delay = "500 ns" }
-        switch = { memory = "2600 KB", output_limit.static = "1 MB" }
+        switch = { memory = "2600 KB", buffer.partitions.output_limit.static = "1 MB" }
         switches = [{ name = "S", nodes = ["a", "b", "c"] }]
         [[flows]]
         name = "s"

@@ -65,7 +65,10 @@ fn every_choice_has_its_manual() {
             choice.state()
         );
         assert!(choice.when_to_use().is_none_or(|line| line.len() < 160 && line.ends_with('.')), "{kind} {name}");
-        assert!(matches!(*kind, "scheduler" | "path policy" | "transport") || !parameters.is_empty(), "{kind} {name}");
+        assert!(
+            matches!(*kind, "scheduler" | "path policy" | "buffer policy" | "transport") || !parameters.is_empty(),
+            "{kind} {name}"
+        );
         for parameter in parameters {
             assert!(!parameter.description.is_empty(), "{kind} {name}: {}", parameter.name);
             assert_ne!(parameter.takes, "value", "{kind} {name}: {}", parameter.name);

@@ -147,10 +147,10 @@ pub trait CongestionPoint: Send {
     fn arrived(&mut self, frame: Arrival, context: &mut Context<'_>) -> Verdict;
 
     /// A control frame of a flow leaves by this port, the way its data go: the port may write into it.
-    fn forward(&mut self, _message: &mut Message, _queue_bytes: u64, _context: &mut Context<'_>) {}
+    fn forward(&mut self, _message: &mut Message, _context: &mut Context<'_>) {}
 
     /// A control frame came in by this port, against the data that leave by it.
-    fn backward(&mut self, _message: &mut Message, _queue_bytes: u64, _context: &mut Context<'_>) {}
+    fn backward(&mut self, _message: &mut Message, _context: &mut Context<'_>) {}
 
     /// The time of the next call of [`CongestionPoint::expire`]; [`Time::NEVER`] for never.
     fn poll_at(&self) -> Time {

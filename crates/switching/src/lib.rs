@@ -15,13 +15,15 @@
 //! | `speedup.rs` | when phases happen, exactly |
 //! | `paths.rs`, `paths/` | the interface of a path policy and the table of all of them; the policies |
 //! | `load_matrix.rs` | how traffic is spread over pairs of ports |
-//! | `shared_memory.rs`, `pause.rs` | memory divided among inputs, and what stops the feeder of one that fills |
+//! | `buffer.rs`, `buffer/` | the interface of a buffer policy and the table of all of them; the policies |
+//! | `shared_memory.rs`, `pause.rs` | the memory of a switch, and what stops the feeder of an input that fills it |
 //! | `congestion.rs`, `congestion/` | the interface of congestion management schemes; the schemes, one file each |
 //! | `rate_limiter.rs` | when a limited flow may send |
 #![no_std]
 
 extern crate alloc;
 
+pub mod buffer;
 pub mod congestion;
 mod input_fifos;
 mod islip;
@@ -44,6 +46,10 @@ mod test_support;
 mod virtual_output_queues;
 mod wavefront;
 
+pub use buffer::complete_sharing::CompleteSharingConfig;
+pub use buffer::dynamic_threshold::DynamicThresholdConfig;
+pub use buffer::partitions::{OutputLimit, PartitionsConfig};
+pub use buffer::{BufferPolicy, BufferPolicyConfig, Frame};
 pub use forebay_units::{Bytes, ParameterError, Rate, Span, Time};
 use forebay_units::{require, uniform};
 pub use input_fifos::InputFifos;
@@ -62,7 +68,7 @@ pub use pim::PimConfig;
 pub use rand_core::Rng;
 pub use rate_limiter::RateLimiter;
 pub use scheduler::{Scheduler, SchedulerConfig};
-pub use shared_memory::{MemoryFull, OutputLimit, SharedMemory, SharedMemoryConfig};
+pub use shared_memory::{Memory, MemoryFull, SharedMemory, SharedMemoryConfig};
 pub use speedup::{Speedup, SpeedupError};
 pub use virtual_output_queues::VirtualOutputQueues;
 pub use wavefront::WavefrontConfig;

@@ -21,6 +21,7 @@ class Kind(StrEnum):
     schedulers = "schedulers"
     schemes = "schemes"
     paths = "paths"
+    buffers = "buffers"
     topologies = "topologies"
     experiments = "experiments"
 
@@ -31,6 +32,7 @@ _CORE_KINDS = {
     Kind.schedulers: "scheduler",
     Kind.schemes: "scheme",
     Kind.paths: "path policy",
+    Kind.buffers: "buffer policy",
     Kind.topologies: "topology",
 }
 
@@ -51,7 +53,7 @@ def entries(kind: Kind) -> list[dict[str, Any]]:
 
 
 def find(name: str) -> _Choice:
-    """Return the discipline, scheduler, scheme, path policy, transport or topology of that name.
+    """Return the discipline, scheduler, scheme, path policy, buffer policy, transport or topology of that name.
 
     Raises InputError with the nearest name if there is none.
     """

@@ -32,7 +32,7 @@ def explain(
         str,
         typer.Argument(
             metavar="NAME",
-            help="A discipline, scheduler, scheme, path policy, transport or topology.",
+            help="A discipline, scheduler, scheme, path or buffer policy, transport or topology.",
             show_default=False,
             autocompletion=completion.names,
         ),

@@ -194,8 +194,8 @@ def _limit_bytes(link: str, flows: list[Flow], ethernet: Mapping[str, Any]) -> f
     of_input = mean_bytes(pause["high"] if pause else switch.get("memory", _MEMORY))
     inputs = {flow.path[flow.path.index(link) - 1] for flow in flows}
     limit = of_input * len(inputs)
-    match switch.get("output_limit"):
-        case {"static": size}:
+    match switch.get("buffer"):
+        case {"partitions": {"output_limit": {"static": size}}}:
             limit = min(limit, mean_bytes(size))
     return limit
 
@@ -217,8 +217,11 @@ def _notes(
         notes.append("The model leaves out that limited flows become faster without feedback.")
     if ethernet.get("adapter", {}).get("rate_limiters") is not None:
         notes.append("In the model every flow has a rate limiter, even if the adapters have fewer.")
-    if "dynamic" in (ethernet.get("switch", {}).get("output_limit") or {}):
-        notes.append("The model leaves out the dynamic limit of outputs.")
+    match ethernet.get("switch", {}).get("buffer"):
+        case {"partitions": {"output_limit": {"dynamic": _}}} | "dynamic_threshold" | {"dynamic_threshold": _}:
+            notes.append("The model leaves out the dynamic limit of outputs.")
+        case "complete_sharing" | {"complete_sharing": _}:
+            notes.append("In the model each input has its own share of the memory.")
     if any(service.get("at") == "node" for service in ethernet.get("service", [])):
         notes.append(
             "That a node takes frames slowly is a slow port in the model; in the simulation frames wait in the"

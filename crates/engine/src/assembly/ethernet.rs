@@ -7,20 +7,20 @@ use forebay_switching::congestion::CongestionPointId;
 
 use crate::assembly::Maker;
 use crate::assembly::graph::{Kind, Stream};
-use crate::assembly::ports::MadeLink;
+use crate::assembly::ports::{CountedQueue, MadeLink};
 use crate::assembly::stations::Stations;
 use crate::driver::inbox::Arrivals;
 use crate::driver::node::PlacedNode;
 use crate::error::RunError;
 use crate::ethernet::adapter::{Adapter, AdapterParts};
 use crate::ethernet::attached::AttachedParts;
-use crate::ethernet::control::ControlRows;
-use crate::ethernet::discipline_queues::{DisciplineQueues, ManagedParts};
+use crate::ethernet::control::{ControlPort, ControlRows};
+use crate::ethernet::discipline_queues::DisciplineQueues;
 use crate::ethernet::forwarding::ForwardingEntry;
 use crate::ethernet::output_queues::OutputQueues;
 use crate::ethernet::pause::{PauseRx, PauseTx};
 use crate::ethernet::port::{SwitchPort, SwitchPortParts};
-use crate::ethernet::switch::{EthernetSwitch, EthernetSwitchParts};
+use crate::ethernet::switch::EthernetSwitch;
 use crate::host::endpoints::Endpoints;
 use crate::link::service::ServiceRate;
 use crate::observe::interval::Checkpoints;
@@ -152,19 +152,9 @@ impl Maker<'_> {
         }
         let sampled = self.probes.queues && self.probes.interval.is_some();
         let by_class = view.pause_by_class || spec.strict_priority;
-        Ok(EthernetSwitch::new(EthernetSwitchParts {
-            ports: self.switch_ports(&spec, node, &links, rows, (by_class, first_point), view)?,
-            memory,
-            by_class,
-            forwarding,
-            rows: self.rows(),
-            forwarding_delay: spec.forwarding_delay,
-            low_watermark: match spec.flow_control {
-                FlowControl::None => 0,
-                FlowControl::Pause(config) | FlowControl::Priority(config) => config.low.0,
-            },
-            checkpoints: Checkpoints::new(Some(self.measured.from), self.probes.interval.filter(|_| sampled)),
-        }))
+        let ports = self.switch_ports(&spec, node, &links, rows, (by_class, first_point), view)?;
+        let checkpoints = Checkpoints::new(Some(self.measured.from), self.probes.interval.filter(|_| sampled));
+        Ok(EthernetSwitch::new(&spec, ports, memory, by_class, forwarding, self.rows(), checkpoints))
     }
 
     fn switch_ports(
@@ -189,12 +179,12 @@ impl Maker<'_> {
             let rng = stream(self.seed, &format!("switch/{}/port/{number}", &self.names[node as usize]));
             let MadeLink { link, queue, service } = self.ports.link(out, self.ways.behind(out))?;
             let (mut record, managed) = match queue {
-                Some(queue) => {
-                    let ManagedParts { disciplines, is_fifo, record } = queue.managed();
-                    if disciplines.len() != classes {
+                Some(CountedQueue { queue, class_queues, record }) => {
+                    if class_queues.len() + 1 != classes {
                         return Err(RunError::Invariant(format!("`{name}`: {classes} classes have a queue each")));
                     }
-                    let managed = DisciplineQueues::new(disciplines, is_fifo, links.len(), spec.strict_priority);
+                    let queues = std::iter::once(queue).chain(class_queues).collect();
+                    let managed = DisciplineQueues::new(queues, links.len(), spec.strict_priority);
                     (record, Some(Box::new(managed)))
                 }
                 None => (QueueRecord::new(discipline.to_owned(), QueueCounters::new(self.measured), rng), None),
@@ -203,18 +193,17 @@ impl Maker<'_> {
             record.series = sampled.then(QueueSeries::default);
             let point = CongestionPointId(first_point + number as u32);
             ports.push(SwitchPort::new(SwitchPortParts {
-                out,
+                control: ControlPort::new(
+                    PauseTx::new(spec.flow_control, rate),
+                    PauseRx::new(view.pause_by_class, rate, spec.reaction),
+                ),
                 link,
                 incoming,
-                line: rate,
                 service: ServiceRate::new(rate, service),
-                orders: PauseTx::new(spec.flow_control, rate),
-                obeyed: PauseRx::new(view.pause_by_class, rate, spec.reaction),
                 managed,
                 queues: OutputQueues::new(spec.arbiter, links.len(), classes, spec.strict_priority),
                 point: spec.congestion.as_ref().map(|it| (it.congestion_point(point, rate), it.sampler())),
                 record,
-                name,
             }));
         }
         Ok(ports)
@@ -222,20 +211,10 @@ impl Maker<'_> {
 
     /// A message to a source leaves by the port on which its data frame arrived.
     fn check_ways_back(&self, node: NodeIndex, outputs: &[(u32, LinkId)]) -> Result<(), RunError> {
-        let of = |backward: u32| {
-            let outputs = outputs.iter().filter(move |(direction, _)| direction % 2 == backward);
-            outputs.map(|(direction, _)| direction / 2).collect::<Vec<u32>>()
-        };
-        let (forward, backward) = (of(0), of(1));
-        if let Some((&flow, _)) = forward.iter().zip(&backward).find(|(one, other)| one != other) {
-            let name = self.flows.get(flow as usize).name;
-            return Err(RunError::Invariant(format!("`{name}` returns by a different path")));
-        }
-        if forward.len() != backward.len() {
-            let node = &self.names[node as usize];
-            return Err(RunError::Invariant(format!("a flow crosses `{node}` in one direction alone")));
-        }
-        Ok(())
+        let returns = |ways: &[(u32, LinkId)]| ways.len() == 2 && ways[0].0 % 2 == 0 && ways[1].0 == ways[0].0 + 1;
+        let Some(ways) = outputs.chunks(2).find(|ways| !returns(ways)) else { return Ok(()) };
+        let (name, node) = (self.flows.get(ways[0].0 as usize / 2).name, &self.names[node as usize]);
+        Err(RunError::Invariant(format!("`{name}` crosses `{node}` in one direction alone")))
     }
 
     fn adapter(
@@ -259,7 +238,6 @@ impl Maker<'_> {
             name,
             pause_by_class: view.pause_by_class,
             uplink: link,
-            out_link: out,
             out_rate: self.link_rate(out),
             in_rate: self.link_rate(incoming),
             rows: self.rows(),

@@ -10,7 +10,6 @@ use crate::assembly::ways::{PortPlan, Ways};
 use crate::driver::node::Node;
 use crate::driver::routes::Way;
 use crate::error::RunError;
-use crate::ethernet::discipline_queues::ManagedParts;
 use crate::link::Link;
 use crate::link::impaired::Impaired;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
@@ -40,16 +39,9 @@ pub(crate) struct Ports<'a> {
 
 /// The queue of a port, with its counters.
 pub(crate) struct CountedQueue {
-    queue: Queue<Packet>,
-    class_queues: Vec<Queue<Packet>>,
-    record: QueueRecord,
-}
-
-impl CountedQueue {
-    /// As a port of an Ethernet switch has it.
-    pub fn managed(self) -> ManagedParts {
-        ManagedParts::new(std::iter::once(self.queue).chain(self.class_queues).collect(), self.record)
-    }
+    pub queue: Queue<Packet>,
+    pub class_queues: Vec<Queue<Packet>>,
+    pub record: QueueRecord,
 }
 
 /// A link on its way to its sender.

@@ -90,8 +90,8 @@ impl<'a> Stations<'a> {
                 let queue = add_source(parts, id, flow, supply, seed, sampled);
                 if has_endpoints {
                     let place = self.place(&mut parts.attached, source, &mut places, &mut delays)?;
-                    parts.attached.queues.push((data, queue));
-                    parts.attached.takers.extend(has_acks.then_some((acks, place)));
+                    parts.attached.numbers.push((data, queue));
+                    parts.attached.numbers.extend(has_acks.then_some((acks, place)));
                 }
                 continue;
             }
@@ -106,20 +106,14 @@ impl<'a> Stations<'a> {
             });
             if has_endpoints {
                 let place = self.place(&mut parts.attached, sink, &mut places, &mut delays)?;
-                parts.attached.takers.push((data, place));
+                parts.attached.numbers.push((data, place));
             }
             if has_acks {
                 let queue = parts.sources.len() as u32;
-                parts.sources.push(SourceFlow {
-                    flow: id,
-                    class: flow.class,
-                    is_ack: true,
-                    supply: Supply::Endpoint,
-                    reaction: None,
-                    rng: random(seed, flow, "acks"),
-                    counters: SendCounters::new(false),
-                });
-                parts.attached.queues.push((acks, queue));
+                let (rng, counters, supply) = (random(seed, flow, "acks"), SendCounters::new(false), Supply::Endpoint);
+                let class = flow.class;
+                parts.sources.push(SourceFlow { flow: id, class, is_ack: true, supply, reaction: None, rng, counters });
+                parts.attached.numbers.push((acks, queue));
             }
         }
         let rng = stream(seed, &format!("adapter/{}/processing", parts.name));
@@ -181,14 +175,7 @@ fn add_source(parts: &mut AdapterParts, id: FlowId, flow: Flow<'_>, supply: Supp
         let own = set_point.and_then(|set_point| scheme.with_flow_set_point(set_point));
         own.as_ref().unwrap_or(scheme).reaction_point(parts.out_rate, flow.start)
     });
-    parts.sources.push(SourceFlow {
-        flow: id,
-        class: flow.class,
-        is_ack: false,
-        supply,
-        reaction,
-        rng: random(seed, flow, "reaction"),
-        counters: SendCounters::new(sampled),
-    });
+    let (rng, counters, class) = (random(seed, flow, "reaction"), SendCounters::new(sampled), flow.class);
+    parts.sources.push(SourceFlow { flow: id, class, is_ack: false, supply, reaction, rng, counters });
     parts.sources.len() as u32 - 1
 }

@@ -18,10 +18,8 @@ pub(crate) struct AttachedParts {
     pub endpoints: Vec<MadeEndpoint>,
     /// By endpoint.
     pub salts: Vec<u32>,
-    /// (flow, direction) and the endpoint that receives its packets.
-    pub takers: Vec<(usize, u32)>,
-    /// (flow, direction) and the virtual output queue of its packets.
-    pub queues: Vec<(usize, u32)>,
+    /// (flow, direction) and the endpoint that receives its packets, or the virtual output queue of those sent.
+    pub numbers: Vec<(usize, u32)>,
     /// `None` if packets reach the adapter at once.
     pub path: Option<Box<SendPath>>,
 }
@@ -29,8 +27,7 @@ pub(crate) struct AttachedParts {
 /// The endpoints of a node. The adapter carries what they send.
 pub(crate) struct Attached {
     ends: Endpoints,
-    takers: ByDirection,
-    queues: ByDirection,
+    numbers: ByDirection,
     path: Option<Box<SendPath>>,
     /// Packets that the adapter has not taken yet, with the time at which they reach it.
     sent: VecDeque<Packet>,
@@ -39,10 +36,9 @@ pub(crate) struct Attached {
 impl Attached {
     /// `None` without endpoints.
     pub fn new(parts: AttachedParts) -> Option<Self> {
-        let AttachedParts { endpoints, salts, takers, queues, path } = parts;
+        let AttachedParts { endpoints, salts, numbers, path } = parts;
         let ends = Endpoints::of(endpoints, 0, salts)?;
-        let (takers, queues) = (ByDirection::new(&takers), ByDirection::new(&queues));
-        Some(Self { ends, takers, queues, path, sent: VecDeque::new() })
+        Some(Self { ends, numbers: ByDirection::new(&numbers), path, sent: VecDeque::new() })
     }
 
     /// When an endpoint next acts by itself, or a packet reaches the adapter.
@@ -57,7 +53,7 @@ impl Attached {
 
     /// Delivers a packet at `packet.time`. Returns false if no endpoint receives it.
     pub fn receive(&mut self, packet: &Packet, channels: &mut Channels) -> bool {
-        let Some(endpoint) = self.takers.of(packet) else { return false };
+        let Some(endpoint) = self.numbers.of(packet) else { return false };
         self.ends.receive(
             packet,
             endpoint,
@@ -68,12 +64,12 @@ impl Attached {
 
     /// The packets that reach the adapter by `now`, each with its virtual output queue.
     pub fn take_sent(&mut self, now: Time) -> impl Iterator<Item = (Packet, usize)> {
-        let Self { sent, queues, .. } = self;
+        let Self { sent, numbers, .. } = self;
         let due = std::iter::from_fn(move || {
             let is_due = sent.front().is_some_and(|packet| packet.time <= now);
             if is_due { sent.pop_front() } else { None }
         });
-        due.filter_map(|packet| Some((packet, queues.of(&packet)? as usize)))
+        due.filter_map(|packet| Some((packet, numbers.of(&packet)? as usize)))
     }
 
     pub fn finish(&mut self, end: Time, report: &mut Report) {
@@ -102,5 +98,20 @@ impl ByDirection {
     #[inline]
     fn of(&self, packet: &Packet) -> Option<u32> {
         self.numbers.get(packet.direction_index().wrapping_sub(self.first)).copied().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ethernet::control::control_frame;
+    use crate::packet::flags;
+
+    #[test]
+    fn each_direction_of_a_flow_has_its_own_number() {
+        let numbers = ByDirection::new(&[(11, 1), (7, 0)]);
+        let of = |flow, flags| numbers.of(&control_frame(flow, 0, flags, 0, Time::ZERO));
+        assert_eq!([of(5, flags::ACK), of(3, flags::ACK)], [Some(1), Some(0)]);
+        assert_eq!([of(5, 0), of(3, 0), of(4, 0), of(6, 0), of(0, 0)], [None; 5]);
     }
 }

@@ -1,9 +1,13 @@
 //! Control frames: messages of congestion management, and PAUSE.
 
-use forebay_qdisc::{Ecn, Time};
-use forebay_switching::congestion::CONTROL_FRAME_BYTES;
+use forebay_qdisc::{Ecn, Span, Time};
+use forebay_switching::congestion::{CONTROL_FRAME_BYTES, Message};
 
-use crate::packet::{FlowId, Packet, PacketFields};
+use crate::driver::node::Channels;
+use crate::driver::ring::Ring;
+use crate::ethernet::pause::{PauseRx, PauseTx};
+use crate::observe::reported::PortReport;
+use crate::packet::{FlowId, Packet, PacketFields, flags};
 use crate::spec::LinkId;
 
 /// Rows of control frames. A row is a (flow, direction), as in [`crate::Packet::direction_index`]. The rows of the
@@ -25,10 +29,23 @@ impl ControlRows {
         control - self.flows
     }
 
-    /// Flow number for PAUSE over `link`, and whether its row is the backward one.
-    pub fn of_link(self, link: LinkId) -> (FlowId, bool) {
+    /// PAUSE over `link`.
+    pub fn pause(self, link: LinkId, order: PauseFrame, now: Time) -> Packet {
         let row = 4 * self.flows + link;
-        (row >> 1, row & 1 == 1)
+        control_frame(row >> 1, 0, if row & 1 == 1 { flags::ACK } else { 0 }, order.number(), now)
+    }
+
+    /// A message of congestion management about `flow`.
+    pub fn message(
+        self,
+        flow: FlowId,
+        class: u8,
+        flags: u8,
+        message: Message,
+        now: Time,
+        channels: &mut Channels,
+    ) -> Packet {
+        control_frame(self.of_flow(flow), class, flags, channels.tables.messages.put(message), now)
     }
 
     /// The number of rows with this many links.
@@ -50,6 +67,47 @@ impl ControlRows {
 pub(crate) fn control_frame(flow: FlowId, class: u8, flags: u8, number: u32, time: Time) -> Packet {
     let len_bytes = CONTROL_FRAME_BYTES as u16;
     Packet::new(PacketFields { time, stamp: 0, number, flow, len_bytes, flags, class, ecn: Ecn::NotCapable })
+}
+
+/// The control side of a port: PAUSE in both directions, and messages to sources.
+#[repr(C)]
+pub(crate) struct ControlPort {
+    pub orders: PauseTx,
+    pub obeyed: PauseRx,
+    /// To sources.
+    pub messages: Ring<Packet>,
+    pub report: PortReport,
+    /// Pause time before the end of the warm-up.
+    paused_before: Span,
+}
+
+impl ControlPort {
+    pub fn new(orders: PauseTx, obeyed: PauseRx) -> Self {
+        let (messages, report) = (Ring::default(), PortReport::default());
+        Self { orders, obeyed, messages, report, paused_before: Span::ZERO }
+    }
+
+    /// Whether a control frame waits that goes ahead of data.
+    #[inline]
+    pub fn waits(&self) -> bool {
+        self.orders.is_pending() || self.messages.len() > 0
+    }
+
+    /// Takes the next PAUSE frame, which goes over `link`.
+    pub fn take_order(&mut self, rows: ControlRows, link: LinkId, now: Time) -> Option<Packet> {
+        let order = self.orders.take()?;
+        self.report.pause_frames_sent += 1;
+        Some(rows.pause(link, order, now))
+    }
+
+    pub fn begin_measurement(&mut self, now: Time) {
+        (self.report, self.paused_before) = (PortReport::default(), self.obeyed.stopped(now));
+    }
+
+    /// The report of the measured interval.
+    pub fn report(&mut self, end: Time) -> PortReport {
+        PortReport { paused: self.obeyed.stopped(end).saturating_sub(self.paused_before), ..self.report }
+    }
 }
 
 /// PAUSE of IEEE 802.3x, or by class.

@@ -74,6 +74,11 @@ impl Departures {
         (self.len() > 0).then(|| &self.departures[slot(self.end.wrapping_sub(1))])
     }
 
+    /// From the first to the last.
+    pub fn iter(&self) -> impl Iterator<Item = &Departure> {
+        (0..self.len()).map(|place| &self.departures[slot(self.first.wrapping_add(place))])
+    }
+
     /// Whether no other frame can be kept: begun ones must go to the link first.
     #[inline]
     pub fn are_full(&self) -> bool {

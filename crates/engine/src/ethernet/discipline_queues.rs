@@ -1,6 +1,6 @@
 //! The queue of an output of an Ethernet switch under one discipline, or under one per class.
 
-use forebay_qdisc::{Backlog, ClassQueues, Cx, Discipline, DropReason, MarkReason, Queue, Rng, Sink, Time};
+use forebay_qdisc::{Backlog, ClassQueues, Cx, Discipline, DropReason, MarkReason, Queue, Sink, Time};
 use forebay_switching::SharedMemory;
 
 use crate::ethernet::class_turns::{ClassTurns, Classes};
@@ -12,53 +12,24 @@ use crate::packet::Packet;
 /// comes free and nothing is left to send.
 pub(crate) struct DisciplineQueues {
     /// One, or one per class.
-    queues: ClassQueues<Packet>,
+    pub queues: ClassQueues<Packet>,
     /// Whether they are a single FIFO behind a law, so that later arrivals cannot go first.
     pub is_fifo: bool,
     turns: ClassTurns,
     /// Dropped packets that still hold memory.
     pub dropped: Vec<Packet>,
-    held: HeldBytes,
+    pub held: HeldBytes,
     /// Upper limit of the integral of the queue length.
     integrated: Time,
 }
 
-pub(crate) struct ManagedParts {
-    /// One, or one per class.
-    pub disciplines: Vec<Box<dyn Discipline<Packet>>>,
-    /// Whether they are a single FIFO behind a law.
-    pub is_fifo: bool,
-    /// Counters of the port.
-    pub record: QueueRecord,
-}
-
-impl ManagedParts {
-    pub fn new(queues: Vec<Queue<Packet>>, record: QueueRecord) -> Self {
-        let is_fifo = matches!(queues[..], [Queue::Law(_)]);
-        Self { disciplines: queues.into_iter().map(Queue::into_discipline).collect(), is_fifo, record }
-    }
-}
-
-/// The parts that a port lends its disciplines for a call.
-pub(crate) struct Lent<'a> {
-    pub now: Time,
-    pub rng: &'a mut dyn Rng,
-    pub counters: &'a mut QueueCounters,
-    /// The rows of the counters.
-    pub forwarding: &'a [ForwardingEntry],
-}
-
 impl DisciplineQueues {
-    pub fn new(
-        disciplines: Vec<Box<dyn Discipline<Packet>>>,
-        is_fifo: bool,
-        ports: usize,
-        strict_priority: bool,
-    ) -> Self {
-        let class_mask = disciplines.len() as u8 - 1;
+    /// `queues` are one, or one per class.
+    pub fn new(queues: Vec<Queue<Packet>>, ports: usize, strict_priority: bool) -> Self {
+        let class_mask = queues.len() as u8 - 1;
         Self {
-            queues: ClassQueues::new(disciplines),
-            is_fifo,
+            is_fifo: matches!(queues[..], [Queue::Law(_)]),
+            queues: ClassQueues::new(queues.into_iter().map(Queue::into_discipline).collect()),
             turns: ClassTurns::new(strict_priority),
             dropped: Vec::new(),
             held: HeldBytes { class_mask, bytes: vec![[0; SharedMemory::CLASSES]; ports] },
@@ -70,30 +41,6 @@ impl DisciplineQueues {
         set_of(&self.queues, |class| self.queues.holds(class))
     }
 
-    /// Whether a discipline must be called when the transmission ends.
-    pub fn is_sending(&self) -> bool {
-        self.queues.is_sending()
-    }
-
-    /// When the next discipline that holds its frames wants to be called again, among the classes in `may`.
-    /// [`Time::NEVER`] if none does.
-    pub fn poll_at(&self, may: Classes) -> Time {
-        self.queues.poll_at(|class| may & 1 << class != 0)
-    }
-
-    pub fn backlog(&self) -> Backlog {
-        self.queues.backlog()
-    }
-
-    pub fn held_bytes(&self) -> &[[u64; SharedMemory::CLASSES]] {
-        &self.held.bytes
-    }
-
-    /// Memory of the disciplines' own state.
-    pub fn state_bytes(&self) -> u64 {
-        self.queues.state_bytes()
-    }
-
     /// The discipline, if there is only one. Then its gauges describe the whole queue.
     pub fn only(&self) -> Option<&dyn Discipline<Packet>> {
         self.queues.disciplines().next().filter(|_| self.queues.len() == 1)
@@ -101,25 +48,39 @@ impl DisciplineQueues {
 
     /// Updates the integral of the queue length. To be called before each change.
     pub fn integrate(&mut self, counters: &mut QueueCounters, now: Time) {
-        let Backlog { packets, bytes } = self.backlog();
+        let Backlog { packets, bytes } = self.queues.backlog();
         counters.waited(packets, bytes, self.integrated, now);
         self.integrated = now;
     }
 
-    pub fn enqueue(&mut self, packet: Packet, class: usize, around: Lent<'_>) {
-        let Lent { now, rng, counters, forwarding } = around;
+    /// `forwarding` has the rows of the counters.
+    pub fn enqueue(
+        &mut self,
+        packet: Packet,
+        class: usize,
+        now: Time,
+        record: &mut QueueRecord,
+        forwarding: &[ForwardingEntry],
+    ) {
+        let QueueRecord { counters, rng, .. } = record;
         self.integrate(counters, now);
         let arriving = Some(counters.arrival_at(row(forwarding, &packet), now));
         let Self { queues, dropped, held, .. } = self;
         *held.of(&packet) += u64::from(packet.len_bytes());
         let mut sink = Counting { counters, forwarding, now, arriving, dropped, held };
         queues.enqueue(class, packet, &mut Cx { now, rng, sink: &mut sink });
-        debug_assert_eq!(self.held.bytes.iter().flatten().sum::<u64>(), self.backlog().bytes);
+        debug_assert_eq!(self.held.bytes.iter().flatten().sum::<u64>(), self.queues.backlog().bytes);
     }
 
     /// The link is free. Returns the next frame of the classes in `may`, if any.
-    pub fn dequeue(&mut self, may: Classes, around: Lent<'_>) -> Option<Packet> {
-        let Lent { now, rng, counters, forwarding } = around;
+    pub fn dequeue(
+        &mut self,
+        may: Classes,
+        now: Time,
+        record: &mut QueueRecord,
+        forwarding: &[ForwardingEntry],
+    ) -> Option<Packet> {
+        let QueueRecord { counters, rng, .. } = record;
         self.integrate(counters, now);
         let Self { queues, turns, dropped, held, .. } = self;
         let mut sink = Counting { counters: &mut *counters, forwarding, now, arriving: None, dropped, held };
@@ -140,9 +101,9 @@ fn set_of(queues: &ClassQueues<Packet>, is_in: impl Fn(usize) -> bool) -> Classe
 }
 
 /// Queued bytes by input and class.
-struct HeldBytes {
+pub(crate) struct HeldBytes {
     class_mask: u8,
-    bytes: Vec<[u64; SharedMemory::CLASSES]>,
+    pub bytes: Vec<[u64; SharedMemory::CLASSES]>,
 }
 
 impl HeldBytes {
@@ -178,5 +139,38 @@ impl Sink<Packet> for Counting<'_> {
 
     fn marked(&mut self, packet: &Packet, _reason: MarkReason) {
         self.counters.mark_at(row(self.forwarding, packet), self.now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forebay_qdisc::{DropTail, DropTailConfig, Ecn, Rate};
+    use forebay_records::random::stream;
+    use forebay_units::QueueSize;
+
+    use super::*;
+    use crate::observe::interval::MeasuredInterval;
+    use crate::packet::PacketFields;
+
+    #[test]
+    fn bytes_are_held_until_a_frame_leaves_or_is_dropped() {
+        let config = DropTailConfig { limit: QueueSize::Packets(1) };
+        let queue = || Queue::Law(Box::new(DropTail::new(&config, Rate::megabits(10_000), 1).unwrap()));
+        let mut queues = DisciplineQueues::new((0..8).map(|_| queue()).collect(), 2, true);
+        let measured = MeasuredInterval { from: Time::ZERO, to: Time::NEVER };
+        let counters = QueueCounters::with_rows(measured, vec![0]);
+        let mut record = QueueRecord::new("drop_tail".to_owned(), counters, stream(1, "port"));
+        let forwarding = [ForwardingEntry::new(0, 0, true)];
+        let (time, ecn) = (Time::ZERO, Ecn::NotCapable);
+        for (class, input) in [(2, 0), (2, 1), (5, 1)] {
+            let fields = PacketFields { time, stamp: 0, number: 0, flow: 0, len_bytes: 100, flags: 0, class, ecn };
+            let packet = Packet::new(fields).arriving(time, input);
+            queues.enqueue(packet, usize::from(class), time, &mut record, &forwarding);
+        }
+        assert_eq!((queues.occupied(), queues.dropped.len()), (0b10_0100, 1));
+        let held = |queues: &DisciplineQueues| [0, 1].map(|input| queues.held.bytes[input].iter().sum::<u64>());
+        assert_eq!(held(&queues), [100, 100]);
+        let next = queues.dequeue(0xff, time, &mut record, &forwarding).map(|packet| packet.class());
+        assert_eq!((next, held(&queues)), (Some(5), [100, 0]));
     }
 }

@@ -27,3 +27,16 @@ impl ForwardingEntry {
         self.0 >> 31 != 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_numbers_fit_side_by_side() {
+        for (output, row, is_generated) in [(0, 0, true), (255, 0, false), (3, ForwardingEntry::ROWS - 1, false)] {
+            let entry = ForwardingEntry::new(output, row, is_generated);
+            assert_eq!((entry.output(), entry.row(), entry.is_generated()), (usize::from(output), row, is_generated));
+        }
+    }
+}

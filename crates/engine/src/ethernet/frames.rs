@@ -70,8 +70,6 @@ impl Geometric {
 /// The flows of a generator.
 #[derive(Debug)]
 enum Choice {
-    /// Equal shares, consecutive numbers: first and count.
-    Range(u32, u32),
     /// Equal shares.
     Uniform(Vec<u32>),
     /// Cumulative share and flow.
@@ -80,29 +78,26 @@ enum Choice {
 
 impl Choice {
     fn new(flows: &[(u32, f64)]) -> Self {
-        // A placeholder: without flows the generator is silent.
-        let Some(&(first_flow, first_share)) = flows.first() else { return Self::Range(0, 1) };
-        if flows.iter().any(|&(_, share)| share != first_share) {
+        if flows.iter().any(|&(_, share)| share != flows[0].1) {
             let sums = flows.iter().scan(0.0, |sum, &(flow, share)| {
                 *sum += share;
                 Some((*sum, flow))
             });
             return Self::Weighted(sums.collect());
         }
-        if flows.iter().zip(first_flow..).all(|(&(flow, _), number)| flow == number) {
-            return Self::Range(first_flow, flows.len() as u32);
-        }
         Self::Uniform(flows.iter().map(|&(flow, _)| flow).collect())
     }
 
     #[inline]
     fn draw(&self, rng: &mut Pcg64Mcg) -> u32 {
-        // The upper half of the product is uniform below `count`.
-        let below = |rng: &mut Pcg64Mcg, count: u64| ((u128::from(rng.next_u64()) * u128::from(count)) >> 64) as u64;
         match self {
-            Self::Range(flow, 1) => *flow,
-            Self::Range(first, count) => first + below(rng, u64::from(*count)) as u32,
-            Self::Uniform(flows) => flows[below(rng, flows.len() as u64) as usize],
+            Self::Uniform(flows) => match flows[..] {
+                // Without flows the generator is silent.
+                [] => 0,
+                [flow] => flow,
+                // The upper half of the product is uniform below the number of flows.
+                _ => flows[((u128::from(rng.next_u64()) * flows.len() as u128) >> 64) as usize],
+            },
             Self::Weighted(flows) => {
                 let point = uniform(rng) * flows[flows.len() - 1].0;
                 flows[flows.partition_point(|&(sum, _)| sum <= point).min(flows.len() - 1)].1
@@ -185,9 +180,9 @@ pub(crate) struct Generators {
     generators: Vec<Generator>,
     /// If there are several generators.
     times: Tournament,
-    /// Time, flow and generator of the earliest frame.
-    time: Time,
-    flow: u32,
+    /// Time, flow and generator of the earliest frame. [`Time::NEVER`] if no frame follows.
+    pub time: Time,
+    pub flow: u32,
     first: usize,
 }
 
@@ -202,17 +197,6 @@ impl Generators {
         let first = times.due(Time::NEVER).unwrap_or(0);
         let (time, flow) = generators.get(first).map_or((Time::NEVER, 0), |first| (first.time, first.flow));
         Self { generators, times, time, flow, first }
-    }
-
-    /// [`Time::NEVER`] if no frame follows.
-    #[inline]
-    pub fn next_time(&self) -> Time {
-        self.time
-    }
-
-    #[inline]
-    pub fn next_flow(&self) -> u32 {
-        self.flow
     }
 
     /// There must be a next frame.
@@ -265,7 +249,7 @@ mod tests {
     /// Times and flows of the frames up to `end`.
     fn frames(mut generators: Generators, end: Time) -> Vec<(Time, u32)> {
         let next = || {
-            let frame = (generators.next_time(), generators.next_flow());
+            let frame = (generators.time, generators.flow);
             (frame.0 <= end && frame.0 < Time::NEVER).then(|| generators.step()).map(|()| frame)
         };
         std::iter::from_fn(next).collect()
@@ -321,8 +305,8 @@ mod tests {
 
     #[test]
     fn who_has_no_load_is_silent_and_who_stops_stops() {
-        assert_eq!(generators(parts(0.0, false, None), &[(0, 1.0)]).next_time(), Time::NEVER);
-        assert_eq!(generators(parts(0.0, true, None), &[(0, 1.0)]).next_time(), Time::NEVER);
+        assert_eq!(generators(parts(0.0, false, None), &[(0, 1.0)]).time, Time::NEVER);
+        assert_eq!(generators(parts(0.0, true, None), &[(0, 1.0)]).time, Time::NEVER);
         let stopping = GeneratorParts { stop: at(6000) + SLOT * 3, ..parts(1.0, false, None) };
         assert_eq!(frames(generators(stopping, &[(0, 1.0)]), Time::NEVER).len(), 3);
     }

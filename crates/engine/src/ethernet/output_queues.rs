@@ -52,27 +52,17 @@ impl OutputQueues {
         self.len += 1;
     }
 
-    /// Advances the turns for a frame that does not wait, as [`OutputQueues::push`] and [`OutputQueues::pop`] on an
-    /// empty queue do.
-    #[inline]
-    pub fn let_through(&mut self, class: usize, input: usize) {
-        self.turns.goes(class);
-        if self.inputs > 1 {
-            self.next_input[class] = (input + 1) % self.inputs;
-        }
-    }
-
     /// Whether there is a single FIFO, so that later arrivals cannot go first.
     pub fn is_fifo(&self) -> bool {
         self.queues.len() == 1
     }
 
-    /// The next frame. SoleEndpoint for a FIFO.
+    /// The next frame of a FIFO.
     pub fn front(&self) -> Option<&Packet> {
         self.queues[0].front()
     }
 
-    /// Puts a frame at the front. SoleEndpoint for a FIFO.
+    /// Puts a frame at the front of a FIFO.
     pub fn put_back(&mut self, packet: Packet) {
         self.queues[0].push_front(packet);
         self.occupied = 1;

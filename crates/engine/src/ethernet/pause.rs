@@ -5,16 +5,11 @@ use forebay_switching::{PauseReceiver, PauseSender, SharedMemory};
 
 use crate::driver::ring::Ring;
 use crate::ethernet::control::PauseFrame;
+use crate::observe::deadlock::Stops;
 use crate::spec::FlowControl;
 
 /// The classes of IEEE 802.1Q, one bit each.
 pub(crate) const EVERY_CLASS: u8 = 0xff;
-
-/// The part of a link that a buffer has stopped: all of it, or these classes.
-pub(crate) enum Stopped {
-    Link(bool),
-    Classes(u8),
-}
 
 /// Decides when the feeder of a buffer must stop and may continue.
 #[derive(Debug)]
@@ -99,12 +94,13 @@ impl PauseTx {
         self.poll_at < Time::NEVER
     }
 
-    pub fn stopped(&self) -> Stopped {
+    /// What is stopped, with the bytes that the buffer must release before it continues.
+    pub fn stops(&self, excess: u64, excess_of_class: impl Fn(usize) -> u64) -> Stops {
+        let is_stopped = |class: usize| self.senders[class].is_pausing();
         if self.senders.len() < SharedMemory::CLASSES {
-            return Stopped::Link(self.has_stopped());
+            return Stops::Link(self.has_stopped().then_some(excess));
         }
-        let senders = self.senders.iter().enumerate();
-        Stopped::Classes(senders.fold(0, |classes, (class, sender)| classes | u8::from(sender.is_pausing()) << class))
+        Stops::Classes(std::array::from_fn(|class| is_stopped(class).then(|| excess_of_class(class))))
     }
 
     #[inline]

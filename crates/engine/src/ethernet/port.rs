@@ -3,21 +3,19 @@
 //! A departure is *committed* when its start time is fixed, on arrival if possible. The link receives the frame when it
 //! begins. Until then it can be revoked.
 
-use forebay_qdisc::{Packet as _, Rate, Span, Time};
+use forebay_qdisc::{Packet as _, Span, Time};
 use forebay_switching::SharedMemory;
 use forebay_switching::congestion::{CongestionPoint, Context, Sampler};
 
 use crate::driver::node::Channels;
-use crate::driver::ring::Ring;
+use crate::ethernet::control::ControlPort;
 use crate::ethernet::departures::{Departure, Departures};
 use crate::ethernet::discipline_queues::DisciplineQueues;
 use crate::ethernet::forwarding::ForwardingEntry;
 use crate::ethernet::output_queues::OutputQueues;
-use crate::ethernet::pause::{PauseRx, PauseTx};
 use crate::link::Link;
 use crate::link::service::ServiceRate;
 use crate::observe::queue_counters::QueueRecord;
-use crate::observe::reported::PortReport;
 use crate::packet::Packet;
 use crate::spec::LinkId;
 
@@ -29,7 +27,8 @@ mod observed;
 pub(crate) struct SwitchPort {
     /// When the next frame may begin. At a reduced service rate, later than the link is free.
     free_at: Time,
-    first_end: Time,
+    /// When the first departure ends; [`Time::NEVER`] without one.
+    pub first_end: Time,
     /// From then on, an arrival may be committed at once. [`Time::NEVER`] while frames wait.
     open_from: Time,
     /// Duration of a frame of `span_is_of_bytes` that ends by `service_changes_at`.
@@ -42,23 +41,18 @@ pub(crate) struct SwitchPort {
     pub chooses: bool,
     /// The longest queue so far. Shorter ones are not counted.
     longest: u32,
-    pub out: LinkId,
     /// Which frames the congestion point sees.
-    sampler: Sampler,
+    pub sampler: Sampler,
     pub link: Link,
     /// The queue under disciplines. Then `queues` is empty.
     pub managed: Option<Box<DisciplineQueues>>,
-    departures: Departures,
+    pub departures: Departures,
     /// Whether this port is in the switch's `holding`.
     pub holds_committed: bool,
     pub record: QueueRecord,
     pub queues: OutputQueues,
-    pub orders: PauseTx,
-    pub obeyed: PauseRx,
-    /// To sources.
-    pub messages: Ring<Packet>,
-    pub incoming: LinkId,
-    line: Rate,
+    pub control: ControlPort,
+    incoming: LinkId,
     pub service: ServiceRate,
     /// End of the last control frame.
     control_until: Time,
@@ -67,28 +61,20 @@ pub(crate) struct SwitchPort {
     pub point: Option<Box<dyn CongestionPoint>>,
     /// Byte picoseconds of the queue since the last sample, and up to when.
     length_integral: (u128, Time),
-    pub report: PortReport,
-    pub name: String,
-    /// Pause time before the end of the warm-up.
-    paused_before: Span,
     /// Pause time before the last sample.
     paused_at_sample: Span,
 }
 
 pub(crate) struct SwitchPortParts {
-    pub out: LinkId,
+    pub control: ControlPort,
     pub link: Link,
     pub incoming: LinkId,
-    pub line: Rate,
     pub service: ServiceRate,
-    pub orders: PauseTx,
-    pub obeyed: PauseRx,
     pub queues: OutputQueues,
     pub managed: Option<Box<DisciplineQueues>>,
     /// With the sampler of the scheme.
     pub point: Option<(Box<dyn CongestionPoint>, Sampler)>,
     pub record: QueueRecord,
-    pub name: String,
 }
 
 impl SwitchPort {
@@ -111,21 +97,14 @@ impl SwitchPort {
             record: parts.record,
             queues: parts.queues,
             managed: parts.managed,
-            orders: parts.orders,
-            obeyed: parts.obeyed,
-            messages: Ring::default(),
-            out: parts.out,
+            control: parts.control,
             incoming: parts.incoming,
-            line: parts.line,
             service: parts.service,
             control_until: Time::ZERO,
             last_sent: [Time::ZERO; SharedMemory::CLASSES],
             point,
             sampler: sampler.unwrap_or_else(Sampler::none),
             length_integral: (0, Time::ZERO),
-            report: PortReport::default(),
-            name: parts.name,
-            paused_before: Span::ZERO,
             paused_at_sample: Span::ZERO,
         }
     }
@@ -133,12 +112,6 @@ impl SwitchPort {
     #[cfg(feature = "oracle")]
     pub fn commit_nothing_ahead(&mut self) {
         self.depth = 1;
-    }
-
-    /// Whether the congestion point does not see the next data frame, whichever that is.
-    #[inline]
-    pub fn skips_next(&self) -> bool {
-        self.sampler.skips_next()
     }
 
     /// Counts a data frame. Returns whether the congestion point is to see it.
@@ -157,16 +130,10 @@ impl SwitchPort {
         Some(ask(&mut **point, &mut Context { now, capacity, rng: &mut self.record.rng }))
     }
 
-    /// Whether a control frame waits that goes ahead of data.
-    #[inline]
-    pub fn control_waits(&self) -> bool {
-        self.orders.is_pending() || self.messages.len() > 0
-    }
-
     /// Frames that wait at `now`. Earlier departures must have been released.
-    fn waiting(&self, now: Time) -> u64 {
+    pub fn waiting(&self, now: Time) -> u64 {
         if let Some(managed) = &self.managed {
-            return managed.backlog().packets;
+            return managed.queues.backlog().packets;
         }
         let is_sending = self.departures.front().is_some_and(|first| first.start <= now);
         self.queues.len() + u64::from(self.departures.len()) - u64::from(is_sending)
@@ -189,7 +156,7 @@ impl SwitchPort {
     }
 
     #[cold]
-    fn note(&mut self, waiting: u64, now: Time) {
+    pub fn note(&mut self, waiting: u64, now: Time) {
         self.record.counters.length(waiting, now);
         self.longest = self.record.counters.longest as u32;
     }
@@ -215,13 +182,6 @@ impl SwitchPort {
         if now < self.open_from { None } else { self.next_start(now, !is_probe) }
     }
 
-    #[inline]
-    pub fn let_through(&mut self, class: usize, input: usize) {
-        if self.depth == 1 {
-            self.queues.let_through(class, input);
-        }
-    }
-
     /// The next queued frame that can be committed at `now`, and its start.
     pub fn next_departure(
         &mut self,
@@ -229,7 +189,7 @@ impl SwitchPort {
         forwarding: &[ForwardingEntry],
         is_probe: impl Fn(&Packet) -> bool,
     ) -> Option<(Packet, Time)> {
-        if self.control_waits() {
+        if self.control.waits() || self.is_halted(now) {
             return None;
         }
         if self.managed.is_some() {
@@ -238,7 +198,7 @@ impl SwitchPort {
         // A probe receives its message when it begins.
         let waits_for_probe = self.depth > 1 && self.queues.front().is_some_and(is_probe);
         let start = self.next_start(now, !waits_for_probe)?;
-        Some((self.queues.pop(self.obeyed.free_classes(now))?, start))
+        Some((self.queues.pop(self.control.obeyed.free_classes(now))?, start))
     }
 
     /// Commits at `now` that a frame, queued at `packet.time`, begins at `start`, or later if the service rate is zero
@@ -272,7 +232,7 @@ impl SwitchPort {
         };
         if start <= now && self.departures.are_sent() {
             self.departures.push_sent(departure);
-            self.send(packet.at(start), channels);
+            self.link.pass_on_by_link(&packet.at(start), channels);
             return true;
         }
         if self.departures.are_full() {
@@ -282,24 +242,13 @@ impl SwitchPort {
         false
     }
 
-    /// When the first committed frame begins that the link does not have yet.
-    #[inline]
-    pub fn next_begin(&self) -> Time {
-        self.departures.next_begin()
-    }
-
     /// Hands frames that begin before `until` to the link. Returns the next start.
     #[inline(always)]
     pub fn send_until(&mut self, until: Time, channels: &mut Channels) -> Time {
         while let Some(packet) = self.departures.send_next(until) {
-            self.send(packet, channels);
+            self.link.pass_on_by_link(&packet, channels);
         }
-        self.next_begin()
-    }
-
-    #[inline(always)]
-    fn send(&mut self, packet: Packet, channels: &mut Channels) {
-        self.link.pass_on_by_link(&packet, channels);
+        self.departures.next_begin()
     }
 
     /// Begin and end of a transmission that may begin at `start`.
@@ -327,84 +276,80 @@ impl SwitchPort {
         self.span_is_of_bytes = 0;
     }
 
-    /// [`Time::NEVER`] without departures.
-    #[inline]
-    pub fn first_end(&self) -> Time {
-        self.first_end
-    }
-
     #[inline(always)]
     pub fn release(&mut self) -> Option<Departure> {
         let first = self.departures.pop()?;
         self.first_end = self.departures.first_end();
-        self.counters(&first);
+        self.count(&first);
         Some(first)
     }
 
     #[inline(always)]
-    fn counters(&mut self, departure: &Departure) {
+    fn count(&mut self, departure: &Departure) {
         let Departure { row, len_bytes, arrived, start, class, .. } = *departure;
         self.last_sent[usize::from(class) % SharedMemory::CLASSES] = start;
         if row < Departure::COUNTED {
             self.record.counters.let_in_at(row as usize, u32::from(len_bytes), arrived, start);
         } else if row == Departure::NOT_COUNTED {
-            self.counters_control(len_bytes, arrived, start);
+            self.count_probe(len_bytes, arrived, start);
         }
     }
 
     /// A probe counts for the mean queue length, but has no row.
     #[cold]
-    fn counters_control(&mut self, len_bytes: u16, arrived: Time, start: Time) {
+    fn count_probe(&mut self, len_bytes: u16, arrived: Time, start: Time) {
         self.record.counters.waited(1, u64::from(len_bytes), arrived, start);
     }
 
     /// Counts the frame being sent at the end of the run.
-    pub fn counters_rest(&mut self) {
+    pub fn count_rest(&mut self) {
         if let Some(&sending) = self.departures.front() {
-            self.counters(&sending);
+            self.count(&sending);
         }
     }
 
-    /// All committed frames must have begun.
-    fn link_free_at(&self) -> Time {
-        let line_end = |last: &Departure| last.start + self.line.transmission_time(u64::from(last.len_bytes));
+    /// When a control frame may begin. All committed frames must have begun.
+    pub fn link_free_at(&self) -> Time {
+        let line_end = |last: &Departure| last.start + self.link.rate().transmission_time(u64::from(last.len_bytes));
         self.departures.back().map_or(Time::ZERO, line_end).max(self.control_until)
-    }
-
-    /// For a control frame. All committed frames must have begun.
-    pub fn is_link_free(&self, now: Time) -> bool {
-        self.link_free_at() <= now
     }
 
     /// All committed frames must have begun.
     pub fn send_control(&mut self, frame: Packet, now: Time, channels: &mut Channels) {
-        self.control_until = now + self.line.transmission_time(u64::from(frame.len_bytes()));
+        self.control_until = now + self.link.rate().transmission_time(u64::from(frame.len_bytes()));
         self.free_at = self.control_until.max(self.free_at);
         self.send_until(Time::NEVER, channels);
-        self.send(frame.at(now), channels);
+        self.link.pass_on_by_link(&frame.at(now), channels);
+    }
+
+    /// Whether a port that chooses among its frames has a service rate of zero. It chooses when the rate changes.
+    #[inline]
+    fn is_halted(&mut self, now: Time) -> bool {
+        self.chooses && {
+            self.service.at(now);
+            !self.service.holds_until(now)
+        }
     }
 
     /// The next event for the waiting frames. Everything due at `now` must have been sent.
     #[inline]
     pub fn next_turn(&mut self, now: Time) -> Time {
         self.open_from = Time::NEVER;
-        if self.control_waits() {
+        if self.control.waits() {
             return self.link_free_at();
+        }
+        if self.free_at <= now && self.is_halted(now) {
+            return self.service.changes_after(now);
         }
         if self.managed.is_some() {
             return self.next_managed_turn(now);
         }
         if self.queues.occupied() == 0 {
-            self.open_from = self.obeyed.free_from();
+            self.open_from = self.control.obeyed.free_from();
             return Time::NEVER;
         }
         // A free port has been paused by the neighbour, until a PAUSE frame or a timeout.
-        if self.free_at > now { self.free_at } else { self.obeyed.next_freedom(now) }
-    }
-
-    #[inline]
-    pub fn is_idle(&self) -> bool {
-        self.departures.len() == 0
+        if self.free_at > now { self.free_at } else { self.control.obeyed.next_freedom(now) }
     }
 
     #[inline]
@@ -412,3 +357,7 @@ impl SwitchPort {
         usize::from(packet.input_port())
     }
 }
+
+#[cfg(test)]
+#[path = "port_tests.rs"]
+mod tests;

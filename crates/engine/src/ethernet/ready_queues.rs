@@ -45,16 +45,11 @@ impl ReadyQueues {
             }
         }
         let words = self.words.len();
-        // The word of `from` is searched twice: its bits before `from` come last.
+        // The word of `from` comes twice: its bits before `from` are the last ones.
         let (first, before) = (from / Self::BITS % words, (1 << (from % Self::BITS)) - 1);
         for step in 0..=words {
             let index = (first + step) % words;
-            let mut word = self.words[index];
-            if step == 0 {
-                word &= !before;
-            } else if step == words {
-                word &= before;
-            }
+            let word = self.words[index] & if step == 0 { !before } else { u64::MAX };
             let number = members(word).map(|bit| index * Self::BITS + bit).find(|&number| accepts(number));
             if number.is_some() {
                 return number;

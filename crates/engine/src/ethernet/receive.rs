@@ -30,64 +30,47 @@ pub(crate) struct DestinationFlow {
     pub counters: ReceiveCounters,
 }
 
-struct End {
-    has_endpoint: bool,
-    flow: FlowId,
-    class: u8,
-    counters: ReceiveCounters,
-    reflector: Option<Box<dyn Reflector>>,
-    rng: Pcg64Mcg,
-}
-
 /// The buffer of an adapter, and the flows that end there. Hot fields first.
 #[repr(C, align(64))]
 pub(crate) struct Receive {
     /// Valid unless `leaves_at` is [`Time::NEVER`].
     serving: Packet,
     waiting: Ring<Packet>,
-    leaves_at: Time,
+    pub leaves_at: Time,
     service_time: TransmissionTime,
     capacity_bytes: u64,
-    used_bytes: u64,
+    pub used_bytes: u64,
     /// Control frames in the buffer, which may be answered.
     probes: u32,
     /// Whether endpoints or reflectors may answer data. Otherwise its departures may be processed late.
-    answers_data: bool,
-    by_class: [u64; SharedMemory::CLASSES],
+    pub answers_data: bool,
+    pub used_by_class: [u64; SharedMemory::CLASSES],
     service: ServiceRate,
-    ends: Vec<End>,
-    /// By reflector.
-    polls: Tournament,
+    pub flows: Vec<DestinationFlow>,
+    /// By flow, of its reflector.
+    pub polls: Tournament,
 }
 
 impl Receive {
     pub fn new(
-        destinations: Vec<DestinationFlow>,
+        flows: Vec<DestinationFlow>,
         answers_data: bool,
         capacity_bytes: u64,
         line: Rate,
         service: Vec<ServiceStep>,
     ) -> Self {
-        let mut polls = Tournament::new(destinations.len());
-        for (number, destination) in destinations.iter().enumerate() {
-            polls.set(number, destination.reflector.as_ref().map_or(Time::NEVER, |reflector| reflector.poll_at()));
+        let mut polls = Tournament::new(flows.len());
+        for (number, flow) in flows.iter().enumerate() {
+            polls.set(number, flow.reflector.as_ref().map_or(Time::NEVER, |reflector| reflector.poll_at()));
         }
-        let end = |DestinationFlow { flow, class, reflector, rng, has_endpoint, counters }| End {
-            has_endpoint,
-            flow,
-            class,
-            counters,
-            reflector,
-            rng,
-        };
         Self {
-            ends: destinations.into_iter().map(end).collect(),
+            flows,
             // A placeholder.
             serving: control_frame(0, 0, 0, 0, Time::ZERO),
             waiting: Ring::default(),
             capacity_bytes,
             used_bytes: 0,
-            by_class: [0; SharedMemory::CLASSES],
+            used_by_class: [0; SharedMemory::CLASSES],
             service: ServiceRate::new(line, service),
             service_time: TransmissionTime::default(),
             leaves_at: Time::NEVER,
@@ -97,28 +80,10 @@ impl Receive {
         }
     }
 
-    pub fn used_bytes(&self) -> u64 {
-        self.used_bytes
-    }
-
-    pub fn used_by_class(&self, class: usize) -> u64 {
-        self.by_class[class]
-    }
-
-    #[inline]
-    pub fn leaves_at(&self) -> Time {
-        self.leaves_at
-    }
-
     /// Whether the next departure must be processed on time, even if no neighbour waits for room.
     #[inline]
     pub fn is_timely(&self) -> bool {
         self.answers_data | (self.probes > 0)
-    }
-
-    #[inline]
-    pub fn next_poll(&self) -> Time {
-        self.polls.earliest()
     }
 
     /// Returns false if there is no room.
@@ -129,7 +94,7 @@ impl Receive {
             return false;
         }
         self.used_bytes += u64::from(len_bytes);
-        self.by_class[usize::from(frame.class() & 7)] += u64::from(len_bytes);
+        self.used_by_class[usize::from(frame.class() & 7)] += u64::from(len_bytes);
         if self.leaves_at == Time::NEVER {
             self.serve(*frame, frame.time);
         } else {
@@ -149,13 +114,13 @@ impl Receive {
         self.serving = frame;
     }
 
-    /// Takes the first frame, which leaves at [`Receive::leaves_at`]. The buffer must not be empty.
+    /// Takes the first frame, which leaves at `leaves_at`. The buffer must not be empty.
     #[inline(always)]
     pub fn leave(&mut self) -> Packet {
         let mut frame = self.serving;
         frame.time = self.leaves_at;
         self.used_bytes -= u64::from(frame.len_bytes());
-        self.by_class[usize::from(frame.class() & 7)] -= u64::from(frame.len_bytes());
+        self.used_by_class[usize::from(frame.class() & 7)] -= u64::from(frame.len_bytes());
         match self.waiting.pop() {
             Some(next) => self.serve(next, frame.time),
             None => self.leaves_at = Time::NEVER,
@@ -163,77 +128,106 @@ impl Receive {
         frame
     }
 
-    /// Whether data may be answered. Then [`Receive::tell_delivered`] must follow [`Receive::deliver`].
-    #[inline]
-    pub fn answers_data(&self) -> bool {
-        self.answers_data
-    }
-
-    /// Counts a data frame. `number` is the flow's index.
+    /// Counts a data frame. `number` is the flow's index. Where data may be answered, [`Receive::tell_delivered`] must
+    /// follow.
     #[inline(always)]
     pub fn deliver(&mut self, number: usize, frame: &Packet) {
-        let counters = &mut self.ends[number].counters;
+        let counters = &mut self.flows[number].counters;
         counters.received(frame);
         counters.count.payload += u64::from(frame.len_bytes());
     }
 
     /// Shows the reflector a data frame. Returns its message to the source.
     pub fn tell_delivered(&mut self, number: usize, frame: &Packet) -> Option<Message> {
-        let End { reflector, rng, .. } = &mut self.ends[number];
-        let reflector = reflector.as_mut()?;
-        let mut context = Context { now: frame.time, capacity: self.service.current(), rng };
-        let message = reflector.delivered(frame.ecn() == Ecn::CongestionExperienced, &mut context);
-        self.polls.set(number, reflector.poll_at());
-        message
+        let (is_marked, capacity) = (frame.ecn() == Ecn::CongestionExperienced, self.service.current());
+        self.ask(number, frame.time, capacity, |reflector, context| reflector.delivered(is_marked, context))
     }
 
     /// Shows the reflector a control frame that has left the buffer. Returns its answer.
     pub fn reflect(&mut self, number: usize, message: &Message, now: Time) -> Option<Message> {
         self.probes -= 1;
-        let End { counters, reflector, rng, .. } = &mut self.ends[number];
-        let reflector = reflector.as_mut()?;
-        let mut context = Context { now, capacity: self.service.current(), rng };
-        let answer = reflector.reflect(message, counters.count.bytes, &mut context);
-        self.polls.set(number, reflector.poll_at());
-        answer
+        let (bytes, capacity) = (self.flows[number].counters.count.bytes, self.service.current());
+        self.ask(number, now, capacity, |reflector, context| reflector.reflect(message, bytes, context))
     }
 
     /// Calls the next reflector due by `now`. Returns the flow's index and the message to its source.
     pub fn poll(&mut self, now: Time) -> Option<(usize, Option<Message>)> {
         let number = self.polls.due(now)?;
-        let End { reflector, rng, .. } = &mut self.ends[number];
-        let reflector = reflector.as_mut()?;
         let capacity = self.service.at(now);
-        let message = reflector.expire(&mut Context { now, capacity, rng });
-        self.polls.set(number, reflector.poll_at());
-        Some((number, message))
+        Some((number, self.ask(number, now, capacity, |reflector, context| reflector.expire(context))))
     }
 
-    /// Flow and class.
-    pub fn identity(&self, number: usize) -> (FlowId, u8) {
-        (self.ends[number].flow, self.ends[number].class)
+    /// Calls the reflector of a flow. Returns its message to the source.
+    fn ask(
+        &mut self,
+        number: usize,
+        now: Time,
+        capacity: Rate,
+        ask: impl FnOnce(&mut dyn Reflector, &mut Context<'_>) -> Option<Message>,
+    ) -> Option<Message> {
+        let DestinationFlow { reflector, rng, .. } = &mut self.flows[number];
+        let reflector = reflector.as_mut()?;
+        let message = ask(&mut **reflector, &mut Context { now, capacity, rng });
+        self.polls.set(number, reflector.poll_at());
+        message
     }
 
     pub fn check(&mut self, checkpoint: Checkpoint, interval: Span) {
-        for end in &mut self.ends {
-            end.counters.check(checkpoint, interval);
+        for flow in &mut self.flows {
+            flow.counters.check(checkpoint, interval);
         }
     }
 
     /// Returns the number of control frames in the buffer.
     pub fn finish(&mut self, rows: ControlRows, report: &mut Report) -> u64 {
-        for end in self.ends.iter_mut().filter(|end| !end.has_endpoint) {
-            report.receiver(end.flow, std::mem::take(&mut end.counters));
+        for flow in self.flows.iter_mut().filter(|flow| !flow.has_endpoint) {
+            report.receiver(flow.flow, std::mem::take(&mut flow.counters));
         }
-        let mut control = 0;
         let serving = (self.leaves_at < Time::NEVER).then_some(self.serving);
-        for frame in serving.into_iter().chain(std::iter::from_fn(|| self.waiting.pop())) {
-            if rows.is_control(frame.flow_id()) {
-                control += 1;
-            } else {
-                report.holds(1);
-            }
-        }
-        control
+        let held = serving.into_iter().chain(std::iter::from_fn(|| self.waiting.pop()));
+        let (control, data): (Vec<_>, Vec<_>) = held.partition(|frame| rows.is_control(frame.flow_id()));
+        report.holds(data.len() as u64);
+        control.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forebay_qdisc::Span;
+
+    use super::*;
+
+    fn at(nanoseconds: u64) -> Time {
+        Time::ZERO + Span::from_nanoseconds(nanoseconds)
+    }
+
+    /// A frame of 64 B.
+    fn frame(class: u8, nanoseconds: u64) -> Packet {
+        control_frame(0, class, 0, 0, at(nanoseconds))
+    }
+
+    /// A buffer of two frames that a node empties at a byte a nanosecond, or ten times as slowly from 1 us on.
+    fn buffer() -> Receive {
+        let slower = ServiceStep { from: at(1000), rate: Rate::new(800_000_000) };
+        Receive::new(Vec::new(), false, 130, Rate::megabits(8000), vec![slower])
+    }
+
+    #[test]
+    fn frames_leave_in_order_at_the_rate_of_their_time() {
+        let mut buffer = buffer();
+        assert!(buffer.arrive(&frame(0, 0), false) && buffer.arrive(&frame(3, 10), false));
+        assert_eq!((buffer.used_bytes, buffer.used_by_class[0], buffer.used_by_class[3]), (128, 64, 64));
+        assert_eq!([buffer.leave(), buffer.leave()].map(|frame| frame.time), [at(64), at(128)]);
+        assert_eq!((buffer.used_bytes, buffer.leaves_at), (0, Time::NEVER));
+        assert!(buffer.arrive(&frame(0, 980), false));
+        assert_eq!(buffer.leave().time, at(1000 + 440), "20 B at the higher rate");
+    }
+
+    #[test]
+    fn a_frame_without_room_is_refused_and_probes_make_departures_timely() {
+        let mut buffer = buffer();
+        assert!(buffer.arrive(&frame(0, 0), true) && buffer.arrive(&frame(0, 0), false) && buffer.is_timely());
+        assert!(!buffer.arrive(&frame(0, 0), false));
+        assert_eq!(buffer.used_bytes, 128);
     }
 }

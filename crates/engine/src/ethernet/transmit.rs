@@ -12,23 +12,23 @@ use crate::ethernet::ready_queues::ReadyQueues;
 use crate::ethernet::voq::{SourceFlow, Supply, VirtualQueue};
 use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
-use crate::packet::{FlowId, Packet};
+use crate::packet::Packet;
 
 /// The queues of an adapter. Hot fields first.
 #[repr(C)]
 pub(crate) struct Transmit {
-    queues: Vec<VirtualQueue>,
+    pub queues: Vec<VirtualQueue>,
     /// The queue served last, and when its frame has been sent.
     last: usize,
     sent_at: Time,
     /// Frames per queue.
     limit: u32,
-    generators: Generators,
-    ready: ReadyQueues,
+    pub generators: Generators,
+    pub ready: ReadyQueues,
     /// By queue: when its limiter lets the next frame go.
-    eligible: Tournament,
+    pub eligible: Tournament,
     /// By queue, of the reaction point.
-    polls: Tournament,
+    pub polls: Tournament,
     /// Limit and number of flows with a rate limiter.
     limiters: u32,
     limited: u32,
@@ -74,77 +74,46 @@ impl Transmit {
         ingress
     }
 
-    #[inline]
-    pub fn next_frame(&self) -> Time {
-        self.generators.next_time()
-    }
-
-    #[inline]
-    pub fn next_eligible(&self) -> Time {
-        self.eligible.earliest()
-    }
-
-    #[inline]
-    pub fn next_poll(&self) -> Time {
-        self.polls.earliest()
-    }
-
-    #[inline]
-    pub fn is_ready(&self) -> bool {
-        self.ready.count > 0
-    }
-
     /// Generates the frames due by `now`. Generates later ones early where no result changes, which saves wake-ups.
     #[inline(always)]
     pub fn generate(&mut self, now: Time) {
         loop {
-            let at = self.generators.next_time();
-            let number = self.generators.next_flow() as usize;
+            let (at, number) = (self.generators.time, self.generators.flow as usize);
             if at > now && !self.queues.get(number).is_some_and(|queue| queue.has_room_until(at, self.limit, now)) {
                 return;
             }
-            self.generate_one(number, now);
+            self.generators.step();
+            self.join(number, now);
         }
     }
 
+    /// A frame joins its queue. Returns false if the queue is full.
     #[inline(always)]
-    fn generate_one(&mut self, number: usize, now: Time) {
-        self.generators.step();
-        let queue = &mut self.queues[number];
-        if queue.backlog >= self.limit {
-            self.source_drops += 1;
-            return;
-        }
-        queue.backlog += 1;
-        if queue.backlog == 1 {
-            let eligible_at = queue.eligible_at;
-            self.begin(number, eligible_at, now);
-        }
-    }
-
-    /// A queue has its first frame.
-    #[inline(always)]
-    fn begin(&mut self, number: usize, eligible_at: Time, now: Time) {
-        if eligible_at <= now {
-            self.ready.insert(number);
-        } else {
-            self.eligible.set(number, eligible_at);
-        }
-    }
-
-    /// Returns false if the queue is full.
-    pub fn push(&mut self, number: usize, packet: Packet, now: Time) -> bool {
+    fn join(&mut self, number: usize, now: Time) -> bool {
         let queue = &mut self.queues[number];
         if queue.backlog >= self.limit {
             self.source_drops += 1;
             return false;
         }
-        queue.push(packet);
-        if queue.backlog == 1 {
-            let eligible_at = queue.eligible_at;
-            self.begin(number, eligible_at, now);
+        queue.backlog += 1;
+        if queue.backlog > 1 {
+            return true;
+        }
+        if queue.eligible_at <= now {
+            self.ready.insert(number);
+        } else {
+            self.hold(number);
         }
         true
+    }
+
+    /// Returns false if the queue is full.
+    pub fn push(&mut self, number: usize, packet: Packet, now: Time) -> bool {
+        let joins = self.join(number, now);
+        if joins {
+            self.queues[number].packets.push(packet);
+        }
+        joins
     }
 
     /// Updates `ready` and `eligible` after a change of the limiter.
@@ -273,11 +242,6 @@ impl Transmit {
         self.place(number, now);
     }
 
-    /// Flow and class.
-    pub fn identity(&self, number: usize) -> (FlowId, u8) {
-        (self.queues[number].fields.flow, self.queues[number].fields.class)
-    }
-
     /// One bit each.
     pub fn classes(&self) -> u8 {
         self.queues.iter().fold(0, |classes, queue| classes | 1 << queue.fields.class)
@@ -314,4 +278,54 @@ impl Transmit {
 /// Whether a message may give a limiter to a flow that has none.
 fn may_limit(message: &Message) -> bool {
     !matches!(message, Message::Probe { .. } | Message::ProbeReport { .. } | Message::RateDiscovery { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use forebay_qdisc::Ecn;
+    use forebay_records::random::stream;
+
+    use super::*;
+    use crate::observe::flow_counters::SendCounters;
+    use crate::packet::PacketFields;
+
+    /// Queues of endpoints, one for each class in `classes`.
+    fn transmit(classes: &[u8], limit: Option<u32>) -> Transmit {
+        let source = |(&class, flow): (&u8, u32)| {
+            let (rng, counters) = (stream(1, "reaction"), SendCounters::new(false));
+            SourceFlow { flow, class, is_ack: false, supply: Supply::Endpoint, reaction: None, rng, counters }
+        };
+        let sources = classes.iter().zip(0..).map(source).collect();
+        Transmit::new(sources, Vec::new(), limit, None, Rate::megabits(10_000))
+    }
+
+    fn packet(flow: u32, len_bytes: u16) -> Packet {
+        let (time, ecn) = (Time::ZERO, Ecn::NotCapable);
+        Packet::new(PacketFields { time, stamp: 0, number: 0, flow, len_bytes, flags: 0, class: 0, ecn })
+    }
+
+    #[test]
+    fn queues_take_turns_and_those_of_a_stopped_class_wait() {
+        let mut transmit = transmit(&[0, 5, 0], None);
+        assert_eq!(transmit.classes(), 0b10_0001);
+        for number in [0, 0, 1, 1, 2] {
+            assert!(transmit.push(number, packet(number as u32, 1500), Time::ZERO));
+        }
+        let next = |transmit: &mut Transmit, may: u8| {
+            let number = transmit.next_queue(may, Time::ZERO)?;
+            assert_eq!(transmit.take(number, Time::ZERO).0.flow_id(), number as u32);
+            Some(number)
+        };
+        let order = [EVERY_CLASS, 1, 1 << 5, EVERY_CLASS, EVERY_CLASS, EVERY_CLASS].map(|may| next(&mut transmit, may));
+        assert_eq!(order, [Some(0), Some(2), Some(1), Some(0), Some(1), None]);
+    }
+
+    #[test]
+    fn a_full_queue_refuses_and_each_frame_takes_its_own_time() {
+        let mut transmit = transmit(&[0], Some(2));
+        let accepted = [1500, 64, 64].map(|len_bytes| transmit.push(0, packet(0, len_bytes), Time::ZERO));
+        assert_eq!((accepted, transmit.source_drops), ([true, true, false], 1));
+        let sent = [0, 1200].map(|at| Time::ZERO + Span::from_nanoseconds(at)).map(|now| transmit.take(0, now).1);
+        assert_eq!(sent.map(Time::picoseconds), [1_200_000, 1_251_200]);
+    }
 }

@@ -61,7 +61,7 @@ pub(crate) struct VirtualQueue {
     pub rng: Pcg64Mcg,
     /// The source of `frame`. `number` is the limiter tag of all frames.
     pub fields: PacketFields,
-    packets: Ring<Packet>,
+    pub packets: Ring<Packet>,
 }
 
 impl VirtualQueue {
@@ -123,11 +123,6 @@ impl VirtualQueue {
         self.counters.count.bytes > self.counter_expires
     }
 
-    pub fn push(&mut self, packet: Packet) {
-        self.packets.push(packet);
-        self.backlog += 1;
-    }
-
     /// Takes the first frame. Its transmission begins at `now`.
     #[inline]
     pub fn send(&mut self, now: Time, line: Rate) -> Packet {
@@ -175,5 +170,49 @@ impl VirtualQueue {
         self.rate_bps = rate_bps;
         self.eligible_at = rate_bps.map_or(Time::ZERO, |rate| self.limiter.eligible_at(rate));
         self.interval = self.limited_interval();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forebay_records::random::stream;
+
+    use super::*;
+
+    const LINE: Rate = Rate::megabits(10_000);
+
+    fn at(nanoseconds: u64) -> Time {
+        Time::ZERO + Span::from_nanoseconds(nanoseconds)
+    }
+
+    fn queue() -> VirtualQueue {
+        let supply = Supply::Generator { generator: 0, share: 1.0, len_bytes: 1500, ecn: Ecn::NotCapable };
+        let (rng, counters) = (stream(1, "reaction"), SendCounters::new(false));
+        let source = SourceFlow { flow: 7, class: 3, is_ack: false, supply, reaction: None, rng, counters };
+        VirtualQueue { backlog: 3, ..VirtualQueue::new(source, LINE) }
+    }
+
+    #[test]
+    fn a_limiter_spaces_frames_and_gives_them_its_tag() {
+        let mut queue = queue();
+        queue.tag(5);
+        queue.limit(Some(1e9));
+        let frame = queue.send(at(100), LINE);
+        assert_eq!((frame.flow_id(), frame.number(), frame.class(), frame.time), (7, 5, 3, at(100)));
+        // 1500 B at 1 Gb/s.
+        assert_eq!((queue.backlog, queue.eligible_at), (2, at(12_100)));
+        queue.limit(Some(2e9));
+        assert_eq!(queue.eligible_at, at(6100));
+        queue.limit(None);
+        assert!(queue.eligible_at <= at(100));
+    }
+
+    #[test]
+    fn a_frame_may_join_early_while_others_are_sent_before_it_comes() {
+        let queue = queue();
+        // Three frames of 1.2 us are queued at 1 us.
+        assert!(queue.has_room_until(at(4599), 10, at(1000)));
+        assert!(!queue.has_room_until(at(4600), 10, at(1000)));
+        assert!(!queue.has_room_until(at(2000), 3, at(1000)), "the queue is full");
     }
 }

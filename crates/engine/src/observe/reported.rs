@@ -180,10 +180,6 @@ impl PortReport {
     pub fn memory(&mut self, bytes: u64) {
         self.memory_max_bytes = self.memory_max_bytes.max(bytes);
     }
-
-    pub fn begin_measurement(&mut self) {
-        *self = Self::default();
-    }
 }
 
 /// Control frames, with PAUSE, since the start of the run.

@@ -26,7 +26,7 @@ pub enum Arbiter {
     RoundRobin,
 }
 
-/// A switch whose memory is divided among its inputs and shared by its outputs. The links in both directions between it
+/// A switch whose ports share its memory. The links in both directions between it
 /// and a neighbour are a port: its inputs and its outputs have the same order.
 pub struct EthernetSwitchSpec {
     /// Its memory.

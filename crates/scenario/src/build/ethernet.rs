@@ -13,7 +13,7 @@ use crate::schema::{self, Frames, Pause, Reaction, ServiceAt, SharedMemorySwitch
 
 pub(super) fn switch(lan: &Lan<'_>, spec: &SharedMemorySwitch, name: &str) -> EthernetSwitchSpec {
     EthernetSwitchSpec {
-        memory: SharedMemoryConfig { partition: spec.memory, output_limit: spec.output_limit },
+        memory: SharedMemoryConfig { share: spec.memory, policy: spec.buffer },
         flow_control: flow_control(spec.pause, spec.priority_pause),
         reaction: reaction(lan, spec.reaction, name),
         arbiter: match spec.arbiter {
@@ -87,6 +87,7 @@ pub(super) fn frames_transport(
 #[cfg(test)]
 mod tests {
     use forebay_qdisc::{Rate, Span};
+    use forebay_switching::BufferPolicyConfig;
     use forebay_units::Bytes;
 
     use super::*;
@@ -156,7 +157,7 @@ mod tests {
         assert_eq!(switch.flow_control, FlowControl::Pause(watermarks(280_000, 260_000)));
         assert_eq!(switch.reaction, Span::from_nanoseconds(3072));
         assert_eq!(switch.arbiter, Arbiter::RoundRobin);
-        assert_eq!(switch.memory, SharedMemoryConfig { partition: Bytes(300_000), output_limit: None });
+        assert_eq!(switch.memory, SharedMemoryConfig { share: Bytes(300_000), policy: BufferPolicyConfig::default() });
         let adapter = adapter(&lan, "2");
         assert_eq!(adapter.flow_control, FlowControl::Priority(watermarks(90_000, 80_000)));
         assert_eq!((adapter.voq_limit, adapter.egress_bytes), (Some(10), 150_000));

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use forebay_switching::buffer::PAGES;
 use forebay_switching::congestion::CongestionManagement;
-use forebay_switching::{OutputLimit, PAUSE_QUANTUM_BITS, PathPolicyConfig};
+use forebay_switching::{BufferPolicyConfig, PAUSE_QUANTUM_BITS, PathPolicyConfig};
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -13,10 +14,10 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::Serializer;
 
 use super::tagged::algorithms;
-use super::{FlowGroup, Impairments, OneOrMany, QueueSpec, ServicePeriod};
+use super::{Algorithm, FlowGroup, Impairments, OneOrMany, QueueSpec, ServicePeriod};
 
-/// Nodes with adapters and switches, whose memory is divided among the inputs and shared by the outputs. Full-duplex
-/// links of one rate connect them, with shortest-path routes. Links: `<from>-><to>`; the queue of a switch's output has
+/// Nodes with adapters and switches, whose ports share memory. Full-duplex links of one rate connect them, with
+/// shortest-path routes. Links: `<from>-><to>`; the queue of a switch's output has
 /// the name of its link. Frames, TCP and UDP cross it, at the lengths that their flows give them. The network of the
 /// E2CM proposal.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
@@ -102,11 +103,10 @@ struct EthernetNodes {
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SharedMemorySwitch {
-    /// Memory of each input, shared by all outputs.
+    /// Memory for each port. PAUSE keeps an input within it.
     pub memory: Bytes,
-    /// Memory of all inputs that one output may occupy. Frames beyond it are lost, with or without PAUSE. Default: no
-    /// limit.
-    pub output_limit: Option<OutputLimit>,
+    /// Which frames find room in the memory of all ports. Default: each input has its own.
+    pub buffer: BufferPolicyConfig,
     /// Stops the whole link that leads to an input (IEEE 802.3x). Default: frames that find no room are lost.
     pub pause: Option<Pause>,
     /// Stops single classes on the link that leads to an input (IEEE 802.1Qbb): the watermarks are those of each class.
@@ -127,7 +127,7 @@ impl Default for SharedMemorySwitch {
     fn default() -> Self {
         Self {
             memory: Bytes(300_000),
-            output_limit: None,
+            buffer: BufferPolicyConfig::default(),
             pause: None,
             priority_pause: None,
             reaction: Reaction::default(),
@@ -470,6 +470,11 @@ algorithms! {
     "fecn", forebay_switching::congestion::FecnConfig, "congestion/fecn.rs";
     "dbp", forebay_switching::congestion::DbpConfig, "congestion/dbp.rs";
     "dcqcn", forebay_switching::congestion::DcqcnConfig, "congestion/dcqcn.rs";
+}
+
+/// Every buffer policy, in the order in which they are listed.
+pub(crate) fn buffer_policies() -> impl Iterator<Item = Algorithm> {
+    PAGES.iter().map(|&(name, source, parameters)| Algorithm { name, source, parameters })
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub use ethernet::{
     Adapter, Arbiter, Arrivals, Ethernet, EthernetLink, EthernetNode, EthernetSwitch, FrameOnOff, Frames, Generator,
     Pause, Reaction, Service, ServiceAt, SharedMemorySwitch,
 };
-pub(crate) use ethernet::{OTHERS, SCHEMES};
+pub(crate) use ethernet::{OTHERS, SCHEMES, buffer_policies};
 pub(crate) use flows::TCP_VARIANTS;
 pub use flows::{
     Constant, Direction, Enters, FlowGroup, OnOff, PacketSize, Poisson, RateStep, Transport, Udp, UdpPattern,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use forebay_switching::congestion::{CONTROL_FRAME_BYTES, CongestionManagement};
 use forebay_switching::{
-    OutputLimit, ParameterError, PathPolicyConfig, PauseConfig, SharedMemory, SharedMemoryConfig, headroom,
+    Frame, MemoryFull, ParameterError, PathPolicyConfig, PauseConfig, SharedMemory, SharedMemoryConfig, headroom,
 };
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 
@@ -156,7 +156,7 @@ struct Buffer<'a> {
 pub(super) fn memory(lan: &Lan<'_>, spec: &ScenarioSpec, path: &Path) -> Validity {
     let (adapter, at_adapter) = (lan.adapter, path.key("adapter"));
     for switch in &lan.switches {
-        switch_memory(switch, spec, &switch.path(path))?;
+        switch_memory(switch, lan.cables_of(switch.name).count(), spec, &switch.path(path))?;
         reaction(lan, switch.name, switch.spec.reaction, &switch.path(path))?;
     }
     match adapter.voq_limit {
@@ -176,7 +176,8 @@ pub(super) fn memory(lan: &Lan<'_>, spec: &ScenarioSpec, path: &Path) -> Validit
     };
     for switch in &lan.switches {
         let at = switch.path(path);
-        let SharedMemorySwitch { memory, pause, priority_pause, output_limit, forwarding_delay, .. } = *switch.spec;
+        let SharedMemorySwitch { memory, buffer: policy, pause, priority_pause, forwarding_delay, .. } = *switch.spec;
+        let limited_outputs = policy.build().is_ok_and(|policy| policy.limits_outputs());
         for cable in lan.cables_of(switch.name) {
             let feeder = cable.ends[usize::from(cable.ends[0] == switch.name)];
             let input = Buffer {
@@ -185,7 +186,7 @@ pub(super) fn memory(lan: &Lan<'_>, spec: &ScenarioSpec, path: &Path) -> Validit
                 memory,
                 pause,
                 priority_pause,
-                limited_outputs: output_limit.is_some(),
+                limited_outputs,
                 // Frames on their way to an output's queue when the high watermark is passed arrive as well.
                 reaction: reaction_of(feeder, cable) + forwarding_delay,
                 cable,
@@ -211,16 +212,21 @@ pub(super) fn memory(lan: &Lan<'_>, spec: &ScenarioSpec, path: &Path) -> Validit
 }
 
 /// Checks how the memory of a switch is divided.
-fn switch_memory(LanSwitch { spec: switch, .. }: &LanSwitch<'_>, spec: &ScenarioSpec, at: &Path) -> Validity {
+fn switch_memory(
+    LanSwitch { spec: switch, .. }: &LanSwitch<'_>,
+    ports: usize,
+    spec: &ScenarioSpec,
+    at: &Path,
+) -> Validity {
     check_constant(switch.forwarding_delay, &at.key("forwarding_delay"))?;
-    let config = SharedMemoryConfig { partition: switch.memory, output_limit: switch.output_limit };
-    SharedMemory::new(1, config).map_err(|error| refused("switch", error, at))?;
-    if let Some(OutputLimit::Static(limit)) = switch.output_limit {
-        let (largest, at) = (Bytes(spec.largest_packet()), || at.key("output_limit.static"));
-        let small = || format!("an output may hold {limit}, but there are frames of {largest}");
-        require(limit >= largest, at, small, "expected room for at least one frame")?;
-    }
-    Ok(())
+    let (policy, at_buffer) = (switch.buffer, at.key("buffer"));
+    policy.build().map_err(|error| refused(policy.name(), error, &at_buffer.key(policy.name())))?;
+    let config = SharedMemoryConfig { share: switch.memory, policy };
+    let mut memory = SharedMemory::new(ports.max(1), config).map_err(|error| refused("switch", error, at))?;
+    let largest = spec.largest_packet();
+    let admitted = memory.admit(Frame { input: 0, class: 0, output: 0, len_bytes: largest as u32 });
+    let small = || format!("an output may never hold a frame of {}", Bytes(largest));
+    require(admitted != Err(MemoryFull::Output), || at_buffer.clone(), small, "expected room for at least one frame")
 }
 
 /// Checks how long a station takes to obey an order to stop.
@@ -260,9 +266,9 @@ fn buffer(buffer: &Buffer<'_>, spec: &ScenarioSpec) -> Validity {
         return Ok(());
     }
     if buffer.limited_outputs {
-        let message = format!("`{key}` and an `output_limit`: frames beyond the limit would be lost");
-        return Err(Invalid::new(buffer.path.key("output_limit"), message, "not lossless")
-            .with_help(format!("leave it out, or accept loss: `allow_loss = true` in `{key}`")));
+        let message = format!("`{key}` and a `buffer` with a limit for outputs: frames beyond the limit would be lost");
+        return Err(Invalid::new(buffer.path.key("buffer"), message, "not lossless")
+            .with_help(format!("choose another policy, or accept loss: `allow_loss = true` in `{key}`")));
     }
     let Cable { rate, delay, .. } = *buffer.cable;
     let headroom = headroom(rate, delay, largest, Bytes(CONTROL_FRAME_BYTES.into()), buffer.reaction);

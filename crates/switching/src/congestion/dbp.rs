@@ -242,7 +242,7 @@ impl CongestionPoint for DbpPort {
         Verdict::Pass
     }
 
-    fn backward(&mut self, message: &mut Message, _queue_bytes: u64, context: &mut Context<'_>) {
+    fn backward(&mut self, message: &mut Message, context: &mut Context<'_>) {
         if let Message::RateReport { rate_bps } = message {
             let share_bps = match &mut self.share {
                 PortShare::Rho(advertised) => advertised.bps(context.capacity),

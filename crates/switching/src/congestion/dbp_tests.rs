@@ -108,7 +108,7 @@ fn a_port_that_counts_divides_what_the_constrained_leave() {
         let mut lowered = Vec::new();
         for &rate_bps in rates {
             let mut message = report(rate_bps);
-            port.backward(&mut message, 75_000, &mut Context { now, capacity: LINE, rng: &mut rng });
+            port.backward(&mut message, &mut Context { now, capacity: LINE, rng: &mut rng });
             if let Message::RateReport { rate_bps } = message {
                 lowered.push(rate_bps);
             }

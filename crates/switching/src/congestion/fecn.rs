@@ -175,7 +175,7 @@ impl CongestionPoint for FecnPort {
         }
     }
 
-    fn forward(&mut self, message: &mut Message, _queue_bytes: u64, context: &mut Context<'_>) {
+    fn forward(&mut self, message: &mut Message, context: &mut Context<'_>) {
         if let Message::RateDiscovery { rate_bps } = message {
             *rate_bps = rate_bps.min(self.advertised.bps(context.capacity));
             self.advertised.arrived_control();
@@ -284,7 +284,7 @@ mod tests {
 
         let mut port = FecnConfig::default().congestion_point(PORT, LINE);
         let mut message = discovery;
-        port.forward(&mut message, 0, &mut context(start, &mut rng));
+        port.forward(&mut message, &mut context(start, &mut rng));
         assert_eq!(message, Message::RateDiscovery { rate_bps: 1e9 }, "C / N0");
         let mut destination = FecnConfig::default().reflector(LINE).unwrap();
         let report = destination.reflect(&message, 0, &mut context(start, &mut rng)).unwrap();

@@ -105,7 +105,7 @@ fn pause_lets_the_frame_end_and_holds_up_data_and_probes_but_not_answers() {
     );
     assert_eq!(node.sent[3].1, Some(Message::ProbeReport { latency: answered.since(at(1000)), throughput: None }));
     assert!(node.sent[3].0.is_ack() && !node.sent[4].0.is_ack());
-    assert_eq!(node.adapter.obeyed.stopped(at(20_000)), Span::from_nanoseconds(6000));
+    assert_eq!(node.adapter.control.obeyed.stopped(at(20_000)), Span::from_nanoseconds(6000));
 }
 
 #[test]
@@ -177,9 +177,9 @@ fn a_slow_node_fills_its_buffer_and_stops_the_switch_until_it_has_emptied() {
     // The third frame reaches the high watermark. Each takes 12 us. After the fourth has left, one remains.
     let order = |quanta| PauseFrame { classes: 0xff, quanta };
     assert_eq!(node.orders(), [(order(PauseSender::STOP), 3600), (order(PauseSender::GO), 1200 + 4 * 12_000)]);
-    assert_eq!(node.adapter.port.memory_max_bytes, 5 * 1500);
-    assert_eq!(node.adapter.port.pause_frames_sent, 2);
-    assert_eq!((node.adapter.egress.used_bytes(), node.adapter.port.frames_lost), (0, 0));
+    assert_eq!(node.adapter.control.report.memory_max_bytes, 5 * 1500);
+    assert_eq!(node.adapter.control.report.pause_frames_sent, 2);
+    assert_eq!((node.adapter.egress.used_bytes, node.adapter.control.report.frames_lost), (0, 0));
 }
 
 #[test]
@@ -209,9 +209,9 @@ fn what_finds_no_room_is_lost() {
     frames.push(probe(3, at(0), at(5000)));
     frames.push(probe(3, at(0), at(5100)));
     node.run(&frames, at(100_000));
-    assert_eq!(node.adapter.port.frames_lost, 3);
+    assert_eq!(node.adapter.control.report.frames_lost, 3);
     assert_eq!(node.adapter.lost.directions[&6], (2, 2));
-    let ControlCount { created, consumed, lost, .. } = node.adapter.control;
+    let ControlCount { created, consumed, lost, .. } = node.adapter.control_count;
     assert_eq!((created, consumed, lost), (1, 1, 1));
     assert_eq!(node.orders(), []);
 }
@@ -284,13 +284,14 @@ proptest! {
                 });
             }
             node.run(&incoming, at(400_000));
-            let Adapter { control, port, ingress, .. } = node.adapter;
+            let Adapter { control, control_count, ingress, .. } = node.adapter;
+            let report = control.report;
             let messages: Vec<_> = node.sent.iter().map(|(frame, message)| (*frame, *message)).collect();
             let frames: Vec<_> = messages.iter().map(|(frame, message)| {
                 let number = if message.is_some() { 0 } else { frame.number() };
                 (frame.time, frame.flow_id(), frame.is_ack(), number, *message)
             }).collect();
-            (frames, control.created, control.consumed, port.frames_lost, port.memory_max_bytes, ingress.source_drops)
+            (frames, control_count.created, control_count.consumed, report.frames_lost, report.memory_max_bytes, ingress.source_drops)
         };
         let in_time = run(0);
         prop_assert!(in_time.0.is_sorted_by_key(|frame| frame.0));

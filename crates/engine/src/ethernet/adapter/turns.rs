@@ -19,11 +19,11 @@ impl Adapter {
 
     /// Sets the next event that is not the start of a transmission.
     pub(super) fn plan_upkeep(&mut self) {
-        let mut upkeep_at = self.egress.next_poll().min(self.ingress.next_poll());
-        upkeep_at = upkeep_at.min(self.obeyed.next_order()).min(self.checkpoints.next());
-        upkeep_at = upkeep_at.min(self.next_of_endpoints());
+        let mut upkeep_at = self.egress.polls.earliest().min(self.ingress.polls.earliest());
+        upkeep_at = upkeep_at.min(self.control.obeyed.next_order()).min(self.checkpoints.next());
+        upkeep_at = upkeep_at.min(self.attached.as_ref().map_or(Time::NEVER, |attached| attached.next()));
         if self.is_emptied_on_time() {
-            upkeep_at = upkeep_at.min(self.egress.leaves_at()).min(self.orders.poll_at());
+            upkeep_at = upkeep_at.min(self.egress.leaves_at).min(self.control.orders.poll_at());
         }
         self.upkeep_at = upkeep_at;
     }
@@ -32,23 +32,23 @@ impl Adapter {
     #[inline]
     pub(super) fn is_emptied_on_time(&self) -> bool {
         // A paused switch may continue as soon as there is room.
-        self.egress.is_timely() || self.orders.poll_at() < Time::NEVER
+        self.egress.is_timely() || self.control.orders.poll_at() < Time::NEVER
     }
 
     #[inline(always)]
     fn next_transmission(&self, now: Time) -> Time {
-        let waits = self.probing != 0 || self.ingress.is_ready();
-        let next_ready = self.ingress.next_eligible().min(self.ingress.next_frame());
+        let waits = self.probing != 0 || self.ingress.ready.count > 0;
+        let next_ready = self.ingress.eligible.earliest().min(self.ingress.generators.time);
         if self.free_at > now {
-            let goes_on = waits || self.sending.is_some() || self.messages.len() > 0 || self.orders.is_pending();
+            let goes_on = waits || self.sending.is_some() || self.control.waits();
             return if goes_on { self.free_at } else { next_ready.max(self.free_at) };
         }
         // The port is free, but frames wait: the switch has paused it.
-        let free = self.obeyed.free_classes(now);
+        let free = self.control.obeyed.free_classes(now);
         if free == EVERY_CLASS {
             return next_ready;
         }
-        let freedom = self.obeyed.next_freedom(now);
+        let freedom = self.control.obeyed.next_freedom(now);
         if free & (self.classes | self.probing) == 0 { freedom } else { next_ready.min(freedom) }
     }
 
@@ -76,34 +76,30 @@ impl Adapter {
         if self.checkpoints.next() <= now {
             self.check(now, channels);
         }
-        if self.next_of_endpoints() <= now {
-            self.run_endpoints(now, channels);
+        if let Some(attached) = &mut self.attached
+            && attached.next() <= now
+        {
+            attached.expire(now, channels);
+            self.take_sent(now, channels);
         }
         self.empty_until(now, channels);
-        if self.obeyed.next_order() <= now {
-            self.obeyed.obey(now);
+        if self.control.obeyed.next_order() <= now {
+            self.control.obeyed.obey(now);
         }
-        if self.egress.next_poll() <= now {
-            self.poll_reflectors(now, channels);
+        while let Some((number, message)) = self.egress.poll(now) {
+            self.tell_source(number, message, now, channels);
         }
         self.end_transmission(now, channels);
-        if self.ingress.next_poll() <= now {
-            self.poll_reactions(now, channels);
+        while let Some((number, message)) = self.ingress.poll(now) {
+            self.send_probe(number, message, now, channels);
+            self.sending = self.ingress.to_be_heard(now);
         }
-        if self.orders.poll_at() <= now {
+        if self.control.orders.poll_at() <= now {
             for class in 0..SharedMemory::CLASSES {
                 self.watch_buffer(class, now);
             }
         }
         self.plan_upkeep();
-    }
-
-    /// Processes up to `now` what may be late and matters for the counters.
-    fn look_back(&mut self, now: Time, channels: &mut Channels) {
-        if self.checkpoints.next() <= now {
-            self.check(now, channels);
-        }
-        self.empty_until(now, channels);
     }
 
     #[cold]
@@ -116,9 +112,8 @@ impl Adapter {
             self.ingress.check(due, self.checkpoints.interval());
             self.egress.check(due, self.checkpoints.interval());
             if due == Checkpoint::WarmUp {
-                self.port.begin_measurement();
-                self.port.memory(self.egress.used_bytes());
-                self.stopped_before = self.obeyed.stopped(at);
+                self.control.begin_measurement(at);
+                self.control.report.memory(self.egress.used_bytes);
             }
         }
     }
@@ -141,20 +136,21 @@ impl Node for Adapter {
 
     fn finish(&mut self, end: Time, report: &mut Report) {
         // All events have been processed, so that nothing is sent here.
-        self.look_back(end, &mut Channels::nowhere(report.measured()));
+        let channels = &mut Channels::nowhere(report.measured());
+        self.check(end, channels);
+        self.empty_until(end, channels);
         self.ingress.generate(end);
         self.ingress.finish(report);
         if let Some(attached) = &mut self.attached {
             attached.finish(end, report);
         }
-        self.control.held += self.egress.finish(self.rows, report);
-        self.port.paused = self.obeyed.stopped(end).saturating_sub(self.stopped_before);
+        self.control_count.held += self.egress.finish(self.rows, report);
         report.link(self.uplink.finish(&report.measured()));
         report.lost(&self.lost);
-        report.control(self.control);
+        report.control(self.control_count);
         report.adapter(AdapterReport {
             name: std::mem::take(&mut self.name),
-            port: self.port,
+            port: self.control.report(end),
             source_drops: self.ingress.source_drops,
             messages_ignored: self.ingress.messages_ignored,
         });

@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use forebay_qdisc::{Backlog, Span, Time};
 
-use crate::ethernet::class_turns::Classes;
 use crate::ethernet::port::SwitchPort;
 use crate::observe::deadlock::{PortWait, Stops};
 use crate::observe::digest::{MEMORY_BYTES, PAUSED_SHARE};
-use crate::observe::reported::PortReport;
 
 impl SwitchPort {
     /// The queue held `bytes` until `now`.
@@ -20,19 +18,11 @@ impl SwitchPort {
     }
 
     pub fn begin_measurement(&mut self, now: Time) {
-        self.paused_before = self.obeyed.stopped(now);
-        self.report.begin_measurement();
+        self.control.begin_measurement(now);
         // The state before the events at `now`.
         let waiting = self.waiting(Time::from_picoseconds(now.picoseconds() - 1));
         self.record.counters.begin_measurement(waiting);
         self.longest = waiting as u32;
-    }
-
-    /// The port's report of the measured interval. `most_bytes` is the most memory that its input has held.
-    pub fn report(&mut self, most_bytes: u64, end: Time) -> PortReport {
-        self.report.memory(most_bytes);
-        self.report.paused = self.obeyed.stopped(end).saturating_sub(self.paused_before);
-        self.report
     }
 
     /// Adds a sample to the time series. The queue holds `bytes`, the memory of the port's input `held_bytes`.
@@ -41,11 +31,11 @@ impl SwitchPort {
         let mean = std::mem::take(&mut self.length_integral.0) as f64 / interval.picoseconds() as f64;
         // The state before the events at `now`.
         let packets = self.waiting(Time::from_picoseconds(now.picoseconds() - 1));
-        let stopped = self.obeyed.stopped(now);
+        let stopped = self.control.obeyed.stopped(now);
         let stopped_before = std::mem::replace(&mut self.paused_at_sample, stopped);
         let paused_share = stopped.saturating_sub(stopped_before).seconds() / interval.seconds();
         let Self { record, point, managed, .. } = self;
-        record.state_bytes = record.state_bytes.max(managed.as_ref().map_or(0, |managed| managed.state_bytes()));
+        record.state_bytes = record.state_bytes.max(managed.as_ref().map_or(0, |managed| managed.queues.state_bytes()));
         let discipline = managed.as_ref().and_then(|managed| managed.only());
         if let Some(discipline) = discipline {
             for watched in &mut record.watched {
@@ -68,15 +58,11 @@ impl SwitchPort {
         });
     }
 
-    /// Classes with frames that PAUSE stops, none of which is being sent.
-    fn blocked(&self, now: Time) -> Classes {
-        let sending = self.departures.front().map_or(0, |sending| 1 << sending.class);
-        self.occupied() & !self.obeyed.free_classes(now) & !sending
-    }
-
     /// The state for deadlock detection, but for what the buffer holds.
     pub fn wait(&self, stops: Stops, end: Time) -> PortWait {
-        let (incoming, out, blocked) = (self.incoming, self.out, self.blocked(end));
+        let sending = self.departures.front().map_or(0, |sending| 1 << sending.class);
+        let blocked = self.occupied() & !self.control.obeyed.free_classes(end) & !sending;
+        let (incoming, out) = (self.incoming, self.link.number());
         PortWait { incoming, stops, held: BTreeMap::new(), out, blocked, last_sent: self.last_sent }
     }
 }

@@ -1,7 +1,7 @@
 //! The arrival of a frame at an Ethernet switch: memory, congestion point, and the queue of its output.
 
 use forebay_qdisc::{DropReason, Span, Time};
-use forebay_switching::MemoryFull;
+use forebay_switching::{Frame, MemoryFull};
 
 use crate::driver::node::Channels;
 use crate::ethernet::departures::Departure;
@@ -41,14 +41,14 @@ impl EthernetSwitch {
         let (entry, input, class) = (self.entry(&packet), SwitchPort::input_of(&packet), self.class(&packet));
         let (output, len_bytes) = (entry.output(), packet.len_bytes());
         let port = &mut self.ports[output];
-        if self.sampled || !port.skips_next() || self.memory.is_close(input, len_bytes) {
+        if self.sampled || !port.sampler.skips_next() || self.memory.is_close(input, len_bytes) {
             return self.admit_carefully(packet.word_by_word(), packet.time, channels);
         }
         // ACKs are not rate limited.
         if !packet.is_ack() {
             port.sample_frame(len_bytes);
         }
-        self.memory.take(input, class, output, len_bytes);
+        self.memory.take(Frame { input, class, output, len_bytes });
         self.join(packet, Some(entry.row()), output, class, channels);
     }
 
@@ -60,7 +60,7 @@ impl EthernetSwitch {
         let is_probe = self.rows.is_control(packet.flow_id());
         let is_close = self.sampled || self.memory.is_close(input, len_bytes);
         if !is_close {
-            self.memory.take(input, class, output, len_bytes);
+            self.memory.take(Frame { input, class, output, len_bytes });
         } else if !self.take_closely(&packet, output, now, channels) {
             return;
         }
@@ -95,35 +95,49 @@ impl EthernetSwitch {
             port.note_length(1, now);
             start
         };
-        port.let_through(class, SwitchPort::input_of(&packet));
         if is_probe {
-            begin_probe(&packet.word_by_word(), port, memory.of_output(output), now, channels);
+            begin_probe(&packet.word_by_word(), port, now, channels);
         }
         if !port.commit(&packet, start, class, row.unwrap_or(Departure::NOT_COUNTED), now, channels) {
             self.keep(output);
         }
         if self.has_stopped {
-            self.plan(output, now);
+            self.plan_release(output);
         }
     }
 
     /// Queues a frame at a port that chooses among its frames, or asks a law about each.
     #[inline(never)]
     fn join_choice(&mut self, packet: Packet, output: usize, now: Time, channels: &mut Channels) {
-        if let Some(managed) = &self.ports[output].managed {
-            let is_fifo = managed.is_fifo;
-            self.enqueue(packet, output, now, channels);
-            if is_fifo {
-                return self.look_at(output, now, channels);
-            }
-        } else {
-            let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));
-            self.release(output, now);
-            let port = &mut self.ports[output];
-            port.queues.push(class, input, packet);
+        self.release(output, now);
+        let class = self.class(&packet);
+        let Self { ports, forwarding, .. } = self;
+        let port = &mut ports[output];
+        let Some(managed) = &mut port.managed else {
+            port.queues.push(class, SwitchPort::input_of(&packet), packet);
             port.note_length(0, now);
+            return self.choose_later(output, now);
+        };
+        managed.enqueue(packet, class, now, &mut port.record, forwarding);
+        let is_fifo = managed.is_fifo;
+        self.drop_managed(output, now, channels);
+        let port = &mut self.ports[output];
+        port.note(port.waiting(now), now);
+        if is_fifo { self.look_at(output, now, channels) } else { self.choose_later(output, now) }
+    }
+
+    /// Releases the memory of packets that the disciplines of a port have dropped.
+    #[inline]
+    pub(super) fn drop_managed(&mut self, number: usize, now: Time, channels: &mut Channels) {
+        while let Some(packet) = self.ports[number].managed.as_mut().and_then(|managed| managed.dropped.pop()) {
+            channels.release(&packet);
+            if self.sampled {
+                self.ports[number].integrate_length(self.memory.of_output(number), now);
+            }
+            let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));
+            self.memory.release(Frame { input, class, output: number, len_bytes: packet.len_bytes() });
+            self.watch_memory(input, class, now, now, channels);
         }
-        self.choose_later(output, now);
     }
 
     /// Queues a frame that cannot be committed yet.
@@ -133,7 +147,7 @@ impl EthernetSwitch {
         let port = &mut self.ports[output];
         port.queues.push(class, input, packet);
         port.note_length(0, now);
-        if port.queues.len() == 1 || port.is_idle() {
+        if port.queues.len() == 1 || port.departures.len() == 0 {
             self.look_at(output, now, channels);
         }
     }
@@ -146,7 +160,7 @@ impl EthernetSwitch {
             self.ports[output].integrate_length(self.memory.of_output(output), now);
         }
         let (input, class) = (SwitchPort::input_of(packet), self.class(packet));
-        let taken = self.memory.admit(input, class, output, packet.len_bytes());
+        let taken = self.memory.admit(Frame { input, class, output, len_bytes: packet.len_bytes() });
         if let Err(full) = taken {
             self.lose(*packet, output, full, now, channels);
         }
@@ -157,12 +171,12 @@ impl EthernetSwitch {
     fn lose(&mut self, packet: Packet, output: usize, full: MemoryFull, now: Time, channels: &mut Channels) {
         let reason = match full {
             MemoryFull::Partition => DropReason::InputPort,
-            MemoryFull::Output => DropReason::Overflow,
+            MemoryFull::Output | MemoryFull::All => DropReason::Overflow,
         };
-        self.ports[SwitchPort::input_of(&packet)].report.frames_lost += 1;
+        self.ports[SwitchPort::input_of(&packet)].control.report.frames_lost += 1;
         if self.rows.is_control(packet.flow_id()) {
             channels.tables.messages.take(packet.number());
-            self.control.lost += 1;
+            self.control_count.lost += 1;
             return;
         }
         channels.release(&packet);

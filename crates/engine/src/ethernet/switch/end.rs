@@ -2,10 +2,10 @@
 
 use forebay_qdisc::{Backlog, Time};
 
-use crate::ethernet::pause::{EVERY_CLASS, Stopped};
+use crate::ethernet::pause::EVERY_CLASS;
 use crate::ethernet::port::SwitchPort;
 use crate::ethernet::switch::EthernetSwitch;
-use crate::observe::deadlock::{PortWait, Stops};
+use crate::observe::deadlock::PortWait;
 use crate::observe::report::Report;
 use crate::observe::reported::QueueReport;
 use crate::packet::Packet;
@@ -19,40 +19,38 @@ impl EthernetSwitch {
         for port in &mut self.ports {
             port.revoke(end);
             report.link(port.link.finish(&measured));
-        }
-        for port in &mut self.ports {
-            port.counters_rest();
+            port.count_rest();
         }
         let mut waits = self.port_waits(end);
         let mut backlogs = vec![Backlog::default(); self.ports.len()];
         while let Some(packet) = self.delayed.pop() {
             let output = self.entry(&packet).output();
-            self.counters_waiting(&packet, output, end, &mut backlogs[output]);
+            self.count_waiting(&packet, output, end, &mut backlogs[output]);
         }
-        for (number, backlog) in backlogs.iter_mut().enumerate() {
-            let port = &mut self.ports[number];
-            self.control.held += port.messages.len() as u64;
-            if let Some(managed) = &mut port.managed {
-                managed.integrate(&mut port.record.counters, end);
-                for (wait, held) in waits.iter_mut().zip(managed.held_bytes()) {
-                    wait.held.extend((0..).zip(held).map(|(class, &bytes)| ((port.out, class), bytes)));
-                }
-                let Backlog { packets, bytes } = managed.backlog();
-                (backlog.packets, backlog.bytes) = (backlog.packets + packets, backlog.bytes + bytes);
-                port.record.state_bytes = port.record.state_bytes.max(managed.state_bytes());
-            }
+        for (number, mut backlog) in backlogs.into_iter().enumerate() {
+            let out = self.ports[number].link.number();
             while let Some(packet) = self.ports[number].queues.pop(EVERY_CLASS) {
-                let way_out = (self.ports[number].out, self.class(&packet) as u8);
+                let way_out = (out, self.class(&packet) as u8);
                 let held = waits[SwitchPort::input_of(&packet)].held.entry(way_out).or_default();
                 *held += u64::from(packet.len_bytes());
-                self.counters_waiting(&packet, number, end, backlog);
+                self.count_waiting(&packet, number, end, &mut backlog);
             }
-        }
-        for ((number, port), backlog) in self.ports.iter_mut().enumerate().zip(backlogs) {
-            let counted = port.report(self.memory.most_of_input(number), end);
+            let port = &mut self.ports[number];
+            self.control_count.held += port.control.messages.len() as u64;
+            if let Some(managed) = &mut port.managed {
+                managed.integrate(&mut port.record.counters, end);
+                for (wait, held) in waits.iter_mut().zip(&managed.held.bytes) {
+                    wait.held.extend((0..).zip(held).map(|(class, &bytes)| ((out, class), bytes)));
+                }
+                let Backlog { packets, bytes } = managed.queues.backlog();
+                (backlog.packets, backlog.bytes) = (backlog.packets + packets, backlog.bytes + bytes);
+                port.record.state_bytes = port.record.state_bytes.max(managed.queues.state_bytes());
+            }
+            port.control.report.memory(self.memory.most_of_input(number));
+            let name = report.link_name(out).to_owned();
             let discipline = port.managed.as_ref().and_then(|managed| managed.only());
             report.queue(QueueReport {
-                name: &port.name,
+                name: &name,
                 record: &mut port.record,
                 backlog,
                 holds_packets: true,
@@ -61,21 +59,21 @@ impl EthernetSwitch {
                         discipline.flow_gauges(key, visit);
                     }
                 },
-                port: Some(counted),
+                port: Some(port.control.report(end)),
             });
         }
         report.port_waits(waits);
-        report.control(self.control);
+        report.control(self.control_count);
     }
 
     /// Counts a frame that has not been sent by the end of the run.
-    fn counters_waiting(&mut self, packet: &Packet, number: usize, end: Time, backlog: &mut Backlog) {
+    fn count_waiting(&mut self, packet: &Packet, number: usize, end: Time, backlog: &mut Backlog) {
         let len_bytes = u64::from(packet.len_bytes());
         let row = self.entry(packet).row() as usize;
         let counters = &mut self.ports[number].record.counters;
         counters.waited(1, len_bytes, packet.time, end);
         if self.rows.is_control(packet.flow_id()) {
-            self.control.held += 1;
+            self.control_count.held += 1;
             return;
         }
         backlog.packets += 1;
@@ -87,14 +85,8 @@ impl EthernetSwitch {
     fn port_waits(&self, end: Time) -> Vec<PortWait> {
         let excess = |used: u64| used.saturating_sub(self.low_watermark);
         let wait = |(number, port): (usize, &SwitchPort)| {
-            let stops = match port.orders.stopped() {
-                Stopped::Link(is_stopped) => Stops::Link(is_stopped.then(|| excess(self.memory.of_input(number)))),
-                Stopped::Classes(stopped) => Stops::Classes(std::array::from_fn(|class| {
-                    let is_stopped = stopped & 1 << class != 0;
-                    is_stopped.then(|| excess(self.memory.of_input_class(number, class)))
-                })),
-            };
-            port.wait(stops, end)
+            let of_class = |class| excess(self.memory.of_input_class(number, class));
+            port.wait(port.control.orders.stops(excess(self.memory.of_input(number)), of_class), end)
         };
         self.ports.iter().enumerate().map(wait).collect()
     }

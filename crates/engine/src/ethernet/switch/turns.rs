@@ -6,7 +6,7 @@ use forebay_switching::SharedMemory;
 use crate::driver::node::{Channels, Node, NodeId, just_before};
 use crate::ethernet::departures::Departure;
 use crate::ethernet::port::SwitchPort;
-use crate::ethernet::switch::EthernetSwitch;
+use crate::ethernet::switch::{EthernetSwitch, release_one};
 use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
 
@@ -14,7 +14,9 @@ impl EthernetSwitch {
     /// A transmission has ended, the link is free, or a pause has ended.
     #[inline]
     fn turn(&mut self, number: usize, now: Time, channels: &mut Channels) {
-        while let Some(Departure { input, class, .. }) = self.release_one(number, now) {
+        while let Some(Departure { input, class, .. }) =
+            release_one(&mut self.ports[number], &mut self.memory, number, self.sampled, now)
+        {
             // Ports act in the order of their numbers. A later port has not acted at `now` yet.
             let input = usize::from(input);
             let begun = if input > number { just_before(now) } else { now };
@@ -28,7 +30,7 @@ impl EthernetSwitch {
     fn upkeep(&mut self, now: Time, channels: &mut Channels) {
         self.release_all(now);
         for number in 0..self.ports.len() {
-            if self.ports[number].orders.poll_at() <= now {
+            if self.ports[number].control.orders.poll_at() <= now {
                 for class in 0..SharedMemory::CLASSES {
                     self.watch_memory(number, class, now, now, channels);
                 }
@@ -38,8 +40,8 @@ impl EthernetSwitch {
             while port.point.as_ref().is_some_and(|point| point.poll_at() <= now) {
                 port.ask_point(now, |point, context| point.expire(queue_bytes, context));
             }
-            if port.obeyed.next_order() <= now {
-                port.obeyed.obey(now);
+            if port.control.obeyed.next_order() <= now {
+                port.control.obeyed.obey(now);
                 self.obey(number, now, channels);
             }
         }
@@ -55,7 +57,7 @@ impl EthernetSwitch {
     pub(super) fn plan_upkeep(&mut self) {
         let of_port = |port: &SwitchPort| {
             let point = port.point.as_ref().map_or(Time::NEVER, |point| point.poll_at());
-            point.min(port.orders.poll_at()).min(port.obeyed.next_order())
+            point.min(port.control.orders.poll_at()).min(port.control.obeyed.next_order())
         };
         let delayed = self.delayed.front().map_or(Time::NEVER, |packet| packet.time);
         self.upkeep_due = self.ports.iter().map(of_port).fold(delayed, Time::min);
@@ -64,7 +66,7 @@ impl EthernetSwitch {
     /// Notes that a port has a committed frame that its link does not have yet.
     #[inline]
     pub(super) fn keep(&mut self, number: usize) {
-        self.next_begin = self.next_begin.min(self.ports[number].next_begin());
+        self.next_begin = self.next_begin.min(self.ports[number].departures.next_begin());
         if !std::mem::replace(&mut self.ports[number].holds_committed, true) {
             self.holding.push(number as u8);
         }

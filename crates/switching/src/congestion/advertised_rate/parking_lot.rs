@@ -125,7 +125,7 @@ impl Network {
             port.queue_bytes -= u64::from(frame.len_bytes());
             if let Some(message) = &mut frame.message {
                 let mut context = Context { now, capacity: port.capacity, rng: &mut self.rng };
-                port.point.forward(message, port.queue_bytes, &mut context);
+                port.point.forward(message, &mut context);
             }
             let next = port.queue.front().map(|next| port.capacity.transmission_time(u64::from(next.len_bytes())));
             port.head_done = next.map(|time| done + time);
@@ -173,7 +173,7 @@ impl Network {
         for &port in self.flows[flow].route.iter().rev() {
             let port = &mut self.ports[port];
             let mut context = Context { now: self.now, capacity: port.capacity, rng: &mut self.rng };
-            port.point.backward(&mut message, port.queue_bytes, &mut context);
+            port.point.backward(&mut message, &mut context);
         }
         self.tell(flow, message);
     }

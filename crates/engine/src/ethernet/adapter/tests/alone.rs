@@ -14,13 +14,14 @@ use crate::driver::node::{Node as _, NodeId};
 use crate::driver::routes::{Destinations, Routes, TableBuilder, Way};
 use crate::driver::ties::Salts;
 use crate::ethernet::attached::AttachedParts;
+use crate::ethernet::control::control_frame;
 use crate::ethernet::voq::{SourceFlow, Supply};
 use crate::link::Link;
 use crate::observe::flow_counters::{ReceiveCounters, SendCounters};
 use crate::observe::interval::MeasuredInterval;
 use crate::packet::side_tables::SideTables;
 use crate::packet::{PacketFields, departure_stamp};
-use crate::spec::{FlowControl, FrameArrivals};
+use crate::spec::{FlowControl, FrameArrivals, LinkId};
 
 pub(super) const LINE: Rate = Rate::megabits(10_000);
 pub(super) const END: Time = Time::from_picoseconds(10_000_000_000);
@@ -176,7 +177,6 @@ impl Setup {
             pause_by_class: matches!(self.spec.flow_control, FlowControl::Priority(_)),
             spec: self.spec,
             uplink: Link::new(OUT, WIRE, Span::ZERO, 0, out),
-            out_link: OUT,
             out_rate: LINE,
             in_rate: LINE,
             rows: ROWS,
@@ -259,8 +259,9 @@ impl Node {
     pub(super) fn orders(&self) -> Vec<(PauseFrame, u64)> {
         let orders = self.sent.iter().filter(|(packet, _)| ROWS.is_pause(packet.flow_id()));
         let order = |(packet, _): &(Packet, _)| {
-            assert_eq!((packet.flow_id(), packet.is_ack()), ROWS.of_link(OUT));
-            (PauseFrame::from_number(packet.number()), packet.time.picoseconds() / 1000)
+            let order = PauseFrame::from_number(packet.number());
+            assert_eq!(packet.direction_index(), ROWS.pause(OUT, order, packet.time).direction_index());
+            (order, packet.time.picoseconds() / 1000)
         };
         orders.map(order).collect()
     }
@@ -293,8 +294,7 @@ pub(super) fn probe(flow: FlowId, sent: Time, time: Time) -> (Packet, Option<Mes
 }
 
 pub(super) fn pause(classes: u8, quanta: u16, time: Time) -> (Packet, Option<Message>) {
-    let (flow, backward) = ROWS.of_link(INCOMING);
-    (control(flow, u8::from(backward), PauseFrame { classes, quanta }.number(), time), None)
+    (ROWS.pause(INCOMING, PauseFrame { classes, quanta }, time), None)
 }
 
 /// A node with nothing to send.

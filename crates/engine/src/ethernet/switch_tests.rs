@@ -1,0 +1,136 @@
+//! A switch of three ports without a network. At 10 Gb/s a frame of 1500 B takes 1.2 us.
+
+use forebay_qdisc::{Ecn, Rate};
+use forebay_records::random::stream;
+use forebay_switching::{BufferPolicyConfig, PauseConfig, PauseSender, SharedMemoryConfig};
+use forebay_units::Bytes;
+
+use super::*;
+use crate::driver::inbox::Arrivals;
+use crate::driver::node::{Node as _, NodeId};
+use crate::driver::routes::{Destinations, Routes, TableBuilder, Way};
+use crate::driver::ties::Salts;
+use crate::ethernet::control::ControlPort;
+use crate::ethernet::output_queues::OutputQueues;
+use crate::ethernet::pause::{PauseRx, PauseTx};
+use crate::ethernet::port::SwitchPortParts;
+use crate::link::Link;
+use crate::link::service::ServiceRate;
+use crate::observe::interval::MeasuredInterval;
+use crate::observe::queue_counters::{QueueCounters, QueueRecord};
+use crate::packet::PacketFields;
+use crate::packet::side_tables::SideTables;
+use crate::spec::Arbiter;
+
+const LINE: Rate = Rate::megabits(10_000);
+const END: Time = Time::from_picoseconds(1_000_000_000);
+const PORTS: usize = 3;
+/// Flows 0 and 1 go to port 2.
+const ROWS: ControlRows = ControlRows { flows: 2 };
+const SWITCH: NodeId = PORTS as NodeId;
+
+fn at(nanoseconds: u64) -> Time {
+    Time::ZERO + Span::from_nanoseconds(nanoseconds)
+}
+
+/// A frame of a flow as it comes by a port.
+fn frame(flow: u32, class: u8, input: u32, nanoseconds: u64) -> Packet {
+    let (time, flags, ecn) = (at(nanoseconds), 0, Ecn::NotCapable);
+    let fields = PacketFields { time, stamp: 0, number: 0, flow, len_bytes: 1500, flags, class, ecn };
+    Packet::new(fields).arriving(time, input)
+}
+
+fn spec(flow_control: FlowControl, strict_priority: bool) -> EthernetSwitchSpec {
+    EthernetSwitchSpec {
+        memory: SharedMemoryConfig { share: Bytes(4500), policy: BufferPolicyConfig::default() },
+        flow_control,
+        reaction: Span::ZERO,
+        arbiter: Arbiter::Fifo,
+        strict_priority,
+        forwarding_delay: Span::ZERO,
+        congestion: None,
+    }
+}
+
+fn switch(spec: &EthernetSwitchSpec, measured: MeasuredInterval) -> EthernetSwitch {
+    let classes = if spec.strict_priority { SharedMemory::CLASSES } else { 1 };
+    let port = |number: u32| {
+        let rows = if number == 2 { vec![0, 2] } else { Vec::new() };
+        let counters = QueueCounters::with_rows(measured, rows);
+        SwitchPort::new(SwitchPortParts {
+            control: ControlPort::new(PauseTx::new(spec.flow_control, LINE), PauseRx::new(false, LINE, spec.reaction)),
+            link: Link::new(number, LINE, Span::ZERO, 0, Way::to(number)),
+            incoming: PORTS as u32 + number,
+            service: ServiceRate::new(LINE, Vec::new()),
+            queues: OutputQueues::new(spec.arbiter, PORTS, classes, spec.strict_priority),
+            managed: None,
+            point: None,
+            record: QueueRecord::new("fifo".to_owned(), counters, stream(1, "port")),
+        })
+    };
+    let memory = SharedMemory::new(PORTS, spec.memory).unwrap();
+    let forwarding = (0..4).cycle().take(8).map(|direction| ForwardingEntry::new(2, direction / 2, true)).collect();
+    let ports = (0..PORTS as u32).map(port).collect();
+    EthernetSwitch::new(spec, ports, memory, spec.strict_priority, forwarding, ROWS, Checkpoints::new(None, None))
+}
+
+/// Runs a switch to the end with these arrivals. Also returns the frames that each neighbour received.
+fn run(spec: &EthernetSwitchSpec, arrivals: &[Packet]) -> (EthernetSwitch, Vec<Vec<Packet>>) {
+    let measured = MeasuredInterval { from: Time::ZERO, to: END };
+    let mut switch = switch(spec, measured);
+    let routes = Routes::new(Destinations::new(vec![0; ROWS.directions(6)], Vec::new()), TableBuilder::default());
+    let inputs: Vec<Arrivals> =
+        [1, 1, 1, PORTS as u32].map(|inputs| Arrivals::ByLink(Salts::new(0..inputs))).into_iter().collect();
+    let mut channels = Channels::new(routes, &inputs, 10, SideTables::new(2..4), measured);
+    for packet in arrivals {
+        channels.send(Way::to(SWITCH), *packet);
+    }
+    switch.run(END, SWITCH, &mut channels);
+    let received = (0..PORTS as NodeId).map(|neighbour| channels.take(neighbour, END)).collect();
+    (switch, received)
+}
+
+/// Flow and time (ns) of the arrival of each packet.
+fn log(packets: &[Packet]) -> Vec<(u32, u64)> {
+    packets.iter().map(|packet| (packet.flow_id(), packet.time.picoseconds() / 1000)).collect()
+}
+
+#[test]
+fn frames_of_all_inputs_leave_one_after_the_other() {
+    let arrivals = [frame(0, 0, 0, 0), frame(1, 0, 1, 100), frame(0, 0, 0, 200), frame(1, 0, 1, 9000)];
+    let (switch, received) = run(&spec(FlowControl::None, false), &arrivals);
+    assert_eq!(log(&received[2]), [(0, 1200), (1, 2400), (0, 3600), (1, 10_200)]);
+    assert_eq!(switch.ports[2].record.counters.longest, 2);
+}
+
+#[test]
+fn a_frame_without_room_in_its_partition_is_lost() {
+    let arrivals = [0, 1, 2, 3].map(|nanoseconds| frame(0, 0, 0, nanoseconds));
+    let (switch, received) = run(&spec(FlowControl::None, false), &arrivals);
+    assert_eq!((received[2].len(), switch.ports[0].control.report.frames_lost), (3, 1));
+    assert_eq!(switch.ports[2].record.counters.dropped_total, 1);
+}
+
+#[test]
+fn an_input_stops_its_feeder_at_the_high_watermark_until_the_low_one() {
+    let pause = FlowControl::Pause(PauseConfig { high: Bytes(3000), low: Bytes(1500) });
+    let (switch, received) = run(&spec(pause, false), &[frame(0, 0, 0, 0), frame(0, 0, 0, 50), frame(1, 0, 1, 60)]);
+    let orders: Vec<(u16, u64)> = received[0]
+        .iter()
+        .map(|it| PauseFrame::from_number(it.number()).quanta)
+        .zip(log(&received[0]))
+        .map(|(quanta, (_, at))| (quanta, at))
+        .collect();
+    // A control frame of 64 B takes 51.2 ns. The first frame has left after 1200 ns.
+    assert_eq!(orders, [(PauseSender::STOP, 101), (PauseSender::GO, 1251)]);
+    assert!(received[1].is_empty());
+    assert_eq!(switch.control_count.created, 2);
+}
+
+#[test]
+fn the_higher_class_of_one_instant_goes_first_and_no_frame_is_interrupted() {
+    let arrivals = [frame(0, 1, 0, 0), frame(1, 6, 1, 0), frame(0, 0, 0, 1300), frame(1, 7, 1, 1400)];
+    let (_, received) = run(&spec(FlowControl::None, true), &arrivals);
+    let classes: Vec<u8> = received[2].iter().map(Packet::class).collect();
+    assert_eq!(classes, [6, 1, 7, 0]);
+}
