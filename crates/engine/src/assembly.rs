@@ -22,6 +22,7 @@ pub(crate) mod stations;
 pub(crate) mod ways;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use forebay_qdisc::{Rate, Span};
 use forebay_records::StringColumn;
@@ -31,7 +32,7 @@ use forebay_switching::PathPolicyConfig;
 use crate::assembly::channels::{ChannelFinder, FoundChannels, LinkUse};
 use crate::assembly::graph::Graph;
 use crate::assembly::hosts::{HostGroups, HostPlan, Hosts};
-use crate::assembly::placement::EndpointPlacement;
+use crate::assembly::placement::endpoint_places;
 use crate::assembly::ports::Ports;
 use crate::assembly::ways::{DriverNodes, PortPlan, Ways};
 use crate::crossbar::{Crossbar, CrossbarParts};
@@ -95,9 +96,9 @@ impl Description {
         let packet_time = self.packet_time();
         let generated = channels::generated(&self.flows);
         let tables = SideTables::new(self.flows.len() as u32..2 * self.flows.len() as u32);
-        let HostGroups { groups, group_of, receiving } = groups;
+        let HostGroups { groups, receiving, .. } = groups;
         let ways = Ways::new(&graph, &nodes, &receiving, &next, &arrangement.places);
-        let (nodes, routes) = Maker::new(self, &graph, &nodes, ways).make(groups, &group_of, numbers)?;
+        let (nodes, routes) = Maker::new(self, &graph, &nodes, ways).make(groups, numbers)?;
         let windows = Windows::new(arrangement, nodes, routes, tables, packet_time, measured);
         Ok(windows.with_generated(generated))
     }
@@ -164,12 +165,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    fn make(
-        mut self,
-        groups: Vec<Vec<HostPlan>>,
-        group_of: &[(u32, u32)],
-        numbers: Numbers,
-    ) -> Result<(Vec<PlacedNode>, Routes), RunError> {
+    fn make(mut self, groups: Vec<Vec<HostPlan>>, numbers: Numbers) -> Result<(Vec<PlacedNode>, Routes), RunError> {
         let endpoints = self.endpoints(numbers);
         let mut nodes = Vec::with_capacity(self.nodes.of_group(groups.len() as u32) as usize);
         let at_ports = self.endpoints_at_ports(&groups, &endpoints);
@@ -190,8 +186,8 @@ impl<'a> Maker<'a> {
             let has_acks = flow.transport.least_bytes().1.is_some();
             [Some(destination), has_acks.then_some(source)].map(|end| end.filter(|&end| end != EndpointId::MAX))
         });
-        let placement = EndpointPlacement::new(&groups, group_of, ends.collect());
-        for (group, number) in groups.into_iter().zip(0..) {
+        let endpoint_of = endpoint_places(&groups, endpoints.numbers.flow_of.len(), ends);
+        for group in groups {
             let arrivals = Arrivals::AnyOrder(match group.first() {
                 Some(HostPlan { downlink: Some(downlink), .. }) => {
                     self.sending_salts(self.graph.edges[*downlink as usize].from, &at_ports)
@@ -199,7 +195,7 @@ impl<'a> Maker<'a> {
                 Some(plan) => self.salts_into(plan.node),
                 None => Salts::default(),
             });
-            nodes.push(PlacedNode { node: self.hosts(group, number, &placement, &endpoints)?, arrivals });
+            nodes.push(PlacedNode { node: self.hosts(group, &endpoint_of, &endpoints)?, arrivals });
         }
         let destinations = self.destinations();
         Ok((nodes, Routes::new(destinations, self.ways.table)))
@@ -260,11 +256,9 @@ impl<'a> Maker<'a> {
     fn hosts(
         &mut self,
         group: Vec<HostPlan>,
-        number: u32,
-        placement: &EndpointPlacement,
+        endpoint_of: &Arc<[u32]>,
         endpoints: &Endpoints<'_>,
     ) -> Result<Box<dyn Node>, RunError> {
-        let (first, of_direction) = placement.of_directions(number);
         let make = |plan: &HostPlan| {
             let Self { ports, ways, names, .. } = self;
             let mut link = |number: Option<LinkId>| {
@@ -290,7 +284,7 @@ impl<'a> Maker<'a> {
                 endpoints: plan.endpoints.iter().map(|&endpoint| endpoints.make(endpoint)).collect::<Result<_, _>>()?,
             })
         };
-        hosts(group, make, |endpoint| endpoints.bulk_end(endpoint), first, &of_direction)
+        hosts(group, make, |endpoint| endpoints.bulk_end(endpoint), Arc::clone(endpoint_of))
     }
 
     /// The fabric of a node, with counters for each of its inputs.

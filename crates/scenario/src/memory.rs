@@ -25,9 +25,11 @@ const FRAME_FLOW: f64 = 1_500.0;
 const LINK: f64 = 400.0;
 /// A queue with its counters and results, but for its discipline's state.
 const QUEUE: f64 = 1_100.0;
-/// The memory of a queue for each flow, in both directions, from the first to the last that it has seen, and the row of
-/// results of a flow that it has seen.
+/// The memory of a queue for each flow, in both directions, from the first to the last that it has seen; for each flow
+/// that it has seen, if these are fewer than one in [`SCATTERED_BELOW`]; and the row of results of a flow.
 const ROW: f64 = 160.0;
+const SCATTERED_ROW: f64 = 260.0;
+const SCATTERED_BELOW: f64 = 16.0;
 const RESULT_ROW: f64 = 100.0;
 /// A packet on its way, in rings that double as they grow. It is part of a window, which is on several links at once,
 /// or of an Ethernet. Or it comes from a source that does not wait for answers, and is in flight or waits for a slower
@@ -163,7 +165,9 @@ impl Queues {
     }
 
     fn bytes(&self) -> f64 {
-        self.count * (QUEUE + self.state_bytes + self.span * ROW + self.flows * RESULT_ROW)
+        let Self { flows, span, .. } = *self;
+        let rows = if flows < span / SCATTERED_BELOW { flows * SCATTERED_ROW } else { span * ROW };
+        self.count * (QUEUE + self.state_bytes + rows + flows * RESULT_ROW)
     }
 }
 

@@ -165,6 +165,61 @@ fn a_switch_with_many_flows() {
     );
 }
 
+/// A fat-tree of switches with `k` ports (Al-Fares et al. 2008) as a free graph, with TCP flows between its hosts.
+fn fat_tree(k: usize, flows: usize) -> String {
+    let (mut hosts, mut routers, mut links) = (Vec::new(), Vec::new(), Vec::new());
+    for (pod, one, other) in
+        (0..k * k * k / 4).map(|host| (host / (k * k / 4), host / (k / 2) % (k / 2), host % (k / 2)))
+    {
+        let [host, edge, core] = [format!("h{pod}-{one}-{other}"), format!("e{pod}-{one}"), format!("c{one}-{other}")];
+        let aggregation = |number: usize| format!("a{pod}-{number}");
+        links.extend([
+            (edge.clone(), aggregation(other)),
+            (aggregation(one), core.clone()),
+            (host.clone(), edge.clone()),
+        ]);
+        routers.extend([edge, core, aggregation(one)]);
+        hosts.push(host);
+    }
+    routers.sort();
+    routers.dedup();
+    let listed = |items: Vec<String>| items.join(",\n");
+    let node = |name: &String| format!(r#"{{ name = "{name}" }}"#);
+    let router = |name: &String| format!(r#"{{ name = "{name}", kind = "router" }}"#);
+    let nodes = listed(hosts.iter().map(node).chain(routers.iter().map(router)).collect());
+    let ends = |(from, to): &(String, String)| format!(r#"from = "{from}", to = "{to}""#);
+    let link = |link| format!(r#"{{ {}, rate = "10 Gbps", delay = "1 us", queue = "drop_tail" }}"#, ends(link));
+    let to = |flow: usize| &hosts[(flow + 1 + flow * 7919 % (hosts.len() - 1)) % hosts.len()];
+    let quoted = |name: &String| format!("\"{name}\"");
+    format!(
+        r#"
+        duration = "1 ms"
+        [topology.graph]
+        paths = "ecmp"
+        nodes = [{nodes}]
+        links = [{}]
+        [[flows]]
+        name = "flow"
+        count = {flows}
+        start = {{ uniform = ["0 s", "500 us"] }}
+        transport = "tcp"
+        from = [{}]
+        to = [{}]
+        "#,
+        listed(links.iter().map(link).collect()),
+        listed(hosts.iter().map(quoted).collect()),
+        listed((0..flows).map(|flow| quoted(to(flow))).collect())
+    )
+}
+
+#[test]
+fn queues_that_few_of_many_flows_cross() {
+    let text = fat_tree(8, 12_500);
+    check(&text);
+    // A row of each of 768 queues for each flow would take 1.5 GB.
+    assert!(memory_estimate(&scenario(&text)) < 150e6);
+}
+
 #[test]
 fn an_ethernet_of_many_nodes() {
     let switch = |number: usize| {

@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::mem::offset_of;
+use std::sync::Arc;
 
 use forebay_qdisc::{Span, Time};
 
@@ -48,9 +49,8 @@ struct Hosts<E, const ARE_MANY: bool> {
     hosts: Vec<Host<E>>,
     /// The host of each endpoint; empty where each host has one endpoint.
     host_of: Vec<u32>,
-    /// The endpoint of each (flow, direction), from `first_direction` on.
-    endpoint_of: Vec<u32>,
-    first_direction: usize,
+    /// The endpoint of each (flow, direction), in a table for all groups.
+    endpoint_of: Arc<[u32]>,
     by_host: ByHost,
     /// The times at which hosts act without a packet, plus [`Host::behind`]. Entries may be too early.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
@@ -81,8 +81,8 @@ impl<E: HostEndpoint> Host<E> {
 // With many flows each line is a load from far memory.
 const _: () = assert!(Host::<TcpSource>::HOT_LINES == 6 && Host::<TcpSink>::HOT_LINES == 5);
 
-/// The node of hosts, made one by one. `endpoint_of` has the (host, endpoint) of each (flow, direction) from
-/// `first_direction` on; [`NONE`] where packets come to none here.
+/// The node of hosts, made one by one. `endpoint_of` has the place of an endpoint among all of the group, by the (flow,
+/// direction) of the packets that come to it.
 ///
 /// # Errors
 /// If a host cannot be made.
@@ -90,18 +90,17 @@ pub(crate) fn hosts(
     plans: Vec<HostPlan>,
     make: impl FnMut(&HostPlan) -> Result<HostParts, RunError>,
     bulk_end: impl Fn(EndpointId) -> Option<BulkEnd>,
-    first_direction: usize,
-    endpoint_of: &[(u32, u32)],
+    endpoint_of: Arc<[u32]>,
 ) -> Result<Box<dyn Node>, RunError> {
     let all = |end| plans.iter().all(|plan| matches!(plan.endpoints[..], [only] if bulk_end(only) == Some(end)));
     Ok(if plans.len() < MANY_HOSTS {
-        Box::new(Hosts::<Endpoints, false>::new(plans, make, first_direction, endpoint_of)?)
+        Box::new(Hosts::<Endpoints, false>::new(plans, make, endpoint_of)?)
     } else if all(BulkEnd::Source) {
-        Box::new(Hosts::<TcpSource, true>::new(plans, make, first_direction, endpoint_of)?)
+        Box::new(Hosts::<TcpSource, true>::new(plans, make, endpoint_of)?)
     } else if all(BulkEnd::Sink) {
-        Box::new(Hosts::<TcpSink, true>::new(plans, make, first_direction, endpoint_of)?)
+        Box::new(Hosts::<TcpSink, true>::new(plans, make, endpoint_of)?)
     } else {
-        Box::new(Hosts::<Endpoints, true>::new(plans, make, first_direction, endpoint_of)?)
+        Box::new(Hosts::<Endpoints, true>::new(plans, make, endpoint_of)?)
     })
 }
 
@@ -109,17 +108,13 @@ impl<E: HostEndpoint, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
     fn new(
         plans: Vec<HostPlan>,
         mut make: impl FnMut(&HostPlan) -> Result<HostParts, RunError>,
-        first_direction: usize,
-        endpoint_of: &[(u32, u32)],
+        endpoint_of: Arc<[u32]>,
     ) -> Result<Self, RunError> {
         let farthest = plans.iter().map(|plan| plan.distance).max().unwrap_or(Span::ZERO);
         let first_of: Vec<u32> = plans
             .iter()
             .scan(0, |end, plan| Some(std::mem::replace(end, *end + plan.endpoints.len() as u32)))
             .collect();
-        let place =
-            |&(host, endpoint): &(u32, u32)| if host == NONE { NONE } else { first_of[host as usize] + endpoint };
-        let endpoint_of = endpoint_of.iter().map(place).collect();
         let mut host_of = Vec::new();
         if plans.iter().any(|plan| plan.endpoints.len() != 1) {
             host_of = plans.iter().zip(0..).flat_map(|(plan, host)| vec![host; plan.endpoints.len()]).collect();
@@ -132,12 +127,12 @@ impl<E: HostEndpoint, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
             hosts.push(Host { planned: Time::NEVER, behind, downlink, uplink, ports, path, end });
         }
         let by_host = ByHost::new(hosts.len());
-        Ok(Self { hosts, host_of, endpoint_of, first_direction, by_host, timers: BinaryHeap::new(), farthest })
+        Ok(Self { hosts, host_of, endpoint_of, by_host, timers: BinaryHeap::new(), farthest })
     }
 
     #[inline]
     fn endpoint(&self, packet: &Packet) -> u32 {
-        self.endpoint_of[packet.direction_index() - self.first_direction]
+        self.endpoint_of[packet.direction_index()]
     }
 
     #[inline]
@@ -155,7 +150,7 @@ impl<E: HostEndpoint, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
                 return channels.count_in_flight(packet.direction_index(), packet.stamp);
             }
         }
-        let number = if E::IS_ONE { 0 } else { self.endpoint_of[packet.direction_index() - self.first_direction] };
+        let number = if E::IS_ONE { 0 } else { self.endpoint_of[packet.direction_index()] };
         let (exit, path) = (Exit::over(uplink.as_mut(), ports), path.as_deref_mut());
         end.receive(&packet, number, &mut Outbox { exit, path, channels });
     }

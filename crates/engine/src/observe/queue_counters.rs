@@ -1,10 +1,13 @@
 //! The counters of a queue.
 
+mod rows;
+
 use forebay_qdisc::{DropReason, MarkReason, Sink, Time};
 use rand_pcg::Pcg64Mcg;
 
 use crate::driver::prefetch::prefetch;
 use crate::observe::interval::MeasuredInterval;
+use crate::observe::queue_counters::rows::RowOrder;
 use crate::observe::queue_series::{QueueSeries, WatchedFlow};
 use crate::packet::Packet;
 use crate::packet::side_tables::SideTables;
@@ -12,7 +15,7 @@ use crate::packet::side_tables::SideTables;
 const DROP_REASONS: usize = DropReason::ALL.len();
 
 /// The counters of one (flow, direction) at one queue in the measured interval.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct FlowAtQueue {
     pub arrived: u64,
     pub dropped: u64,
@@ -94,7 +97,7 @@ pub(crate) enum Dropped {
 }
 
 /// Packets whose arrival and departure were counted at once. Four rows share a cache line.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct LetIn {
     packets: u64,
     wait_ps: u64,
@@ -121,16 +124,14 @@ pub(crate) struct QueueCounters {
     pub bytes_dropped: u64,
     pub marked: u64,
     flows: Vec<FlowAtQueue>,
-    /// [`Packet::direction_index`] of the first row.
+    /// [`Packet::direction_index`] of the first row, if rows are in order.
     first: usize,
     /// 1 while only one direction passes, so that every second index has a row; then 0.
     shift: u32,
-    /// The index of each row, if not in order.
-    directions: Option<Box<[u32]>>,
+    order: RowOrder,
 }
 
 impl QueueCounters {
-    /// Has rows from the least (flow, direction) that comes to the greatest.
     pub fn new(measured: MeasuredInterval) -> Self {
         Self {
             measured,
@@ -148,56 +149,29 @@ impl QueueCounters {
             flows: Vec::new(),
             first: 0,
             shift: 1,
-            directions: None,
+            order: RowOrder::InOrder,
         }
     }
 
+    /// Has a row for each of these; packets come with the numbers of their rows.
     pub fn with_rows(measured: MeasuredInterval, directions: Vec<u32>) -> Self {
         let mut counters = Self::new(measured);
         counters.let_in = vec![LetIn::default(); directions.len()];
         counters.flows = vec![FlowAtQueue::default(); directions.len()];
-        counters.directions = Some(directions.into_boxed_slice());
+        counters.order = RowOrder::Given(directions.into());
         counters
     }
 
-    /// Beyond the last row if there is none.
+    /// Beyond the last row if there is none, or if only the index finds it.
     #[inline]
     fn row_of(&self, direction: usize) -> usize {
         // The rotation moves the bit of the other direction to the top.
         direction.wrapping_sub(self.first).rotate_right(self.shift)
     }
 
-    /// Adds a row that [`QueueCounters::row_of`] did not find.
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, row: usize) -> usize {
-        let direction = row.rotate_left(self.shift).wrapping_add(self.first);
-        let is_other = (direction ^ self.first) & 1 != 0;
-        if self.flows.is_empty() {
-            self.first = direction;
-        } else if self.shift == 1 && is_other {
-            let is_odd = self.first & 1 != 0;
-            (self.let_in, self.flows) = (spread(&self.let_in, is_odd), spread(&self.flows, is_odd));
-            (self.first, self.shift) = (self.first & !1, 0);
-        }
-        if direction < self.first {
-            // Doubles, so that flows in falling order do not each move all rows.
-            let most = self.first >> self.shift;
-            let added = ((self.first - direction) >> self.shift).max(self.flows.len().min(most));
-            self.let_in.splice(0..0, std::iter::repeat_n(LetIn::default(), added));
-            self.flows.splice(0..0, std::iter::repeat_n(FlowAtQueue::default(), added));
-            self.first -= added << self.shift;
-        }
-        let row = self.row_of(direction);
-        let len = self.flows.len().max(row + 1);
-        self.let_in.resize(len, LetIn::default());
-        self.flows.resize(len, FlowAtQueue::default());
-        row
-    }
-
     #[inline]
     fn existing(&mut self, row: usize) -> usize {
-        if row >= self.flows.len() { self.grow(row) } else { row }
+        if row >= self.flows.len() { self.find(row) } else { row }
     }
 
     #[inline]
@@ -268,6 +242,9 @@ impl QueueCounters {
     #[inline(never)]
     fn let_in_at_the_edge(&mut self, row: usize, len_bytes: u32, arrived: Time, start: Time) {
         let row = self.existing(row);
+        if arrived >= self.measured.from && start <= self.measured.to {
+            return self.let_in_at(row, len_bytes, arrived, start);
+        }
         self.arrival_at(row, arrived);
         self.waited(1, u64::from(len_bytes), arrived, start);
         self.departure_at(row, arrived, start);
@@ -367,20 +344,6 @@ impl QueueCounters {
         }
     }
 
-    /// Rows with their [`Packet::direction_index`].
-    pub fn rows(&self) -> impl Iterator<Item = (usize, FlowAtQueue)> {
-        let of_row = |(row, (flow, let_in)): (usize, (&FlowAtQueue, &LetIn))| {
-            let direction = self
-                .directions
-                .as_ref()
-                .map_or(self.first + (row << self.shift), |directions| directions[row] as usize);
-            let (arrived, departed) = (flow.arrived + let_in.packets, flow.departed + let_in.packets);
-            let wait_ps = flow.wait_ps + u128::from(let_in.wait_ps);
-            (direction, FlowAtQueue { arrived, departed, wait_ps, ..*flow })
-        };
-        self.flows.iter().zip(&self.let_in).enumerate().map(of_row)
-    }
-
     /// The required sum of the rows.
     pub fn totals(&self) -> QueueTotals {
         QueueTotals {
@@ -400,12 +363,6 @@ impl QueueCounters {
     pub fn mean_length_bytes(&self) -> f64 {
         self.byte_time_ps as f64 * 1e-12 / self.measured.seconds()
     }
-}
-
-/// Makes room between the rows of one direction for those of the other.
-fn spread<T: Copy + Default>(rows: &[T], is_odd: bool) -> Vec<T> {
-    let none = T::default();
-    rows.iter().flat_map(|&row| if is_odd { [none, row] } else { [row, none] }).collect()
 }
 
 #[repr(C)]

@@ -55,11 +55,32 @@ fn waits_are_summed_beyond_64_bits_of_picoseconds() {
 fn a_queue_of_few_flows_has_few_rows_whatever_their_numbers() {
     assert_eq!(counters_of([1_000_000].into_iter()).flows.len(), 1);
     assert_eq!(counters_of([1_000_000, 1_000_003].into_iter()).flows.len(), 4);
+    // One flow in a hundred, in no order.
+    let few = counters_of((0..1000).map(|flow| flow * 611 % 1000 * 100));
+    assert_eq!((few.flows.len(), few.let_in.len()), (1000, 1000));
+    let first = few.rows().next().map(|(direction, row)| (direction, row.arrived));
+    assert_eq!(first, Some((0, 1)));
+}
+
+#[test]
+fn rows_are_in_order_once_enough_flows_have_come() {
+    // 611 has no factor in common with 1000.
+    let counters = counters_of((0..1000).map(|flow| flow * 611 % 1000));
+    assert!(matches!(counters.order, RowOrder::InOrder));
+    assert!(counters.rows().map(|(direction, _)| direction).eq((0..1000).map(|flow| 2 * flow)));
 }
 
 #[test]
 fn rows_are_those_of_their_flows_in_whatever_order_these_come() {
-    for flows in [(10..500).collect::<Vec<FlowId>>(), (10..500).rev().collect(), vec![300, 499, 10, 12, 300]] {
+    let thousands = |flow: FlowId| flow * 7 % 90 * 1000;
+    for flows in [
+        (10..500).collect::<Vec<FlowId>>(),
+        (10..500).rev().collect(),
+        vec![300, 499, 10, 12, 300],
+        // Scattered, and then in order.
+        (0..180).map(thousands).collect(),
+        (0..40).map(|flow| flow * 100).chain((0..3900).rev()).collect(),
+    ] {
         let counters = counters_of(flows.iter().copied());
         let of_rows: Vec<(usize, u64)> =
             counters.rows().map(|(direction, row)| (direction, row.arrived)).filter(|row| row.1 > 0).collect();
@@ -77,7 +98,7 @@ fn rows_are_those_of_their_flows_in_whatever_order_these_come() {
 
 #[test]
 fn data_and_acks_have_rows_of_their_own_whichever_come_first() {
-    for directions in [[10, 15, 2, 7], [15, 21, 10, 7], [7, 2, 3, 6]] {
+    for directions in [[10, 15, 2, 7], [15, 21, 10, 7], [7, 2, 3, 6], [70_001, 2, 40_000, 90_003]] {
         let mut counters = counters_of(std::iter::empty());
         for direction in directions {
             let flags = if direction % 2 == 0 { 0 } else { flags::ACK };

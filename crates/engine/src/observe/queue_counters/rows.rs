@@ -1,0 +1,196 @@
+//! The rows of a queue's counters, one for each (flow, direction).
+//!
+//! If most flows cross a queue, its rows are in their order, and the row of a packet follows from its flow. If few of
+//! many flows do, only these have rows, and an index finds them.
+
+use super::{FlowAtQueue, LetIn, QueueCounters};
+
+/// Up to this many rows are in order in any case.
+const FEW: usize = 64;
+
+/// Scattered rows are put in order when so many of the rows that there are then are in use. An order of a megabyte or
+/// less may have more unused rows: its packets take less time.
+fn worth_an_order(rows: usize) -> usize {
+    if rows <= 8192 { rows / 16 } else { rows / 4 }
+}
+
+/// [`QueueCounters::first`] of rows that are not in order: [`QueueCounters::row_of`] finds none of them.
+const NOT_IN_ORDER: usize = 1 << (usize::BITS - 2);
+
+/// By which rows are found.
+pub(super) enum RowOrder {
+    /// From the first (flow, direction) to the last.
+    InOrder,
+    /// In the order in which they came.
+    Scattered(RowIndex),
+    /// The (flow, direction) of each row; callers have the rows.
+    Given(Box<[u32]>),
+}
+
+impl QueueCounters {
+    /// The row that [`QueueCounters::row_of`] did not find, perhaps a new one.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn find(&mut self, row: usize) -> usize {
+        let direction = row.rotate_left(self.shift).wrapping_add(self.first);
+        let RowOrder::Scattered(index) = &mut self.order else { return self.add_in_order(direction) };
+        let row = index.row(direction as u32);
+        if row == self.flows.len() {
+            self.let_in.push(LetIn::default());
+            self.flows.push(FlowAtQueue::default());
+            if let Some((first, shift, len)) = index.order() {
+                self.put_in_order(first, shift, len);
+                return self.row_of(direction);
+            }
+        }
+        row
+    }
+
+    /// Adds a row for `direction` to those in order.
+    fn add_in_order(&mut self, direction: usize) -> usize {
+        if self.flows.is_empty() {
+            self.first = direction;
+        }
+        let is_other = (direction ^ self.first) & 1 != 0;
+        let shift = if is_other { 0 } else { self.shift };
+        let end = (self.first + (self.flows.len() << self.shift)).max(direction + 1);
+        let mut first = self.first.min(direction);
+        if shift < self.shift {
+            first &= !1;
+        }
+        let len = (end - first).div_ceil(1 << shift);
+        if len > self.flows.capacity().max(FEW) && self.in_use().count() < worth_an_order(len) / 4 {
+            self.scatter();
+            return self.find(self.row_of(direction));
+        }
+        if first < self.first || shift < self.shift {
+            // Doubles, so that flows in falling order do not each move all rows.
+            let before = if direction < self.first { len.min(first >> shift) } else { 0 };
+            self.put_in_order(first - (before << shift), shift, len + before);
+        } else {
+            self.let_in.resize(len, LetIn::default());
+            self.flows.resize(len, FlowAtQueue::default());
+        }
+        self.row_of(direction)
+    }
+
+    /// Moves the rows to their places in an order of `len` rows.
+    fn put_in_order(&mut self, first: usize, shift: u32, len: usize) {
+        let (mut let_in, mut flows) = (vec![LetIn::default(); len], vec![FlowAtQueue::default(); len]);
+        for (direction, row) in self.in_use() {
+            let place = (direction - first) >> shift;
+            (let_in[place], flows[place]) = (self.let_in[row], self.flows[row]);
+        }
+        (self.let_in, self.flows, self.first, self.shift) = (let_in, flows, first, shift);
+        self.order = RowOrder::InOrder;
+    }
+
+    /// Keeps the rows that are in use, and makes an index of them.
+    fn scatter(&mut self) {
+        let mut index = RowIndex::default();
+        let (mut let_in, mut flows) = (Vec::new(), Vec::new());
+        for (direction, row) in self.in_use() {
+            index.row(direction as u32);
+            let_in.push(self.let_in[row]);
+            flows.push(self.flows[row]);
+        }
+        (self.let_in, self.flows, self.first, self.shift) = (let_in, flows, NOT_IN_ORDER, 0);
+        self.order = RowOrder::Scattered(index);
+    }
+
+    /// The (flow, direction) and the number of each row with a count, in order unless they are given.
+    fn in_use(&self) -> impl Iterator<Item = (usize, usize)> {
+        let sorted = if let RowOrder::Scattered(index) = &self.order { index.sorted() } else { Vec::new() };
+        let numbered = move |place: usize| match &self.order {
+            RowOrder::InOrder => (self.first + (place << self.shift), place),
+            RowOrder::Scattered(_) => (sorted[place].0 as usize, sorted[place].1 as usize),
+            RowOrder::Given(directions) => (directions[place] as usize, place),
+        };
+        let is_in_use = |row: usize| self.let_in[row] != LetIn::default() || self.flows[row] != FlowAtQueue::default();
+        (0..self.flows.len()).map(numbered).filter(move |&(_, row)| is_in_use(row))
+    }
+
+    /// Rows with a count, each with its [`crate::packet::Packet::direction_index`].
+    pub fn rows(&self) -> impl Iterator<Item = (usize, FlowAtQueue)> {
+        self.in_use().map(|(direction, row)| {
+            let (flow, let_in) = (&self.flows[row], &self.let_in[row]);
+            let (arrived, departed) = (flow.arrived + let_in.packets, flow.departed + let_in.packets);
+            let wait_ps = flow.wait_ps + u128::from(let_in.wait_ps);
+            (direction, FlowAtQueue { arrived, departed, wait_ps, ..*flow })
+        })
+    }
+}
+
+/// The rows of scattered (flow, direction)s: a hash table with linear probing.
+pub(super) struct RowIndex {
+    /// A (flow, direction) above its row, or [`FREE`]; a power of two of them.
+    slots: Box<[u64]>,
+    rows: usize,
+}
+
+const FREE: u64 = u64::MAX;
+
+impl Default for RowIndex {
+    fn default() -> Self {
+        Self { slots: [FREE; 8].into(), rows: 0 }
+    }
+}
+
+impl RowIndex {
+    /// The row of a (flow, direction); the next one if it has none yet.
+    fn row(&mut self, direction: u32) -> usize {
+        let mut slot = self.slot(direction);
+        if self.slots[slot] == FREE {
+            if self.rows >= self.slots.len() / 4 * 3 {
+                self.grow();
+                slot = self.slot(direction);
+            }
+            self.slots[slot] = u64::from(direction) << 32 | self.rows as u64;
+            self.rows += 1;
+        }
+        self.slots[slot] as u32 as usize
+    }
+
+    /// The slot of a (flow, direction), or the free one that it would take.
+    fn slot(&self, direction: u32) -> usize {
+        // Multiplicative hashing by the golden ratio (Knuth, The Art of Computer Programming, section 6.4).
+        let hash = direction.wrapping_mul(0x9e37_79b9);
+        let mut slot = (u64::from(hash) * self.slots.len() as u64 >> 32) as usize;
+        while self.slots[slot] != FREE && (self.slots[slot] >> 32) as u32 != direction {
+            slot = (slot + 1) & (self.slots.len() - 1);
+        }
+        slot
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let grown = vec![FREE; 2 * self.slots.len()].into();
+        let before = std::mem::replace(&mut self.slots, grown);
+        for entry in before.into_iter().filter(|&entry| entry != FREE) {
+            let slot = self.slot((entry >> 32) as u32);
+            self.slots[slot] = entry;
+        }
+    }
+
+    /// The (flow, direction)s in their order, with their rows.
+    fn sorted(&self) -> Vec<(u32, u32)> {
+        let taken = self.slots.iter().filter(|&&entry| entry != FREE);
+        let mut rows: Vec<_> = taken.map(|&entry| ((entry >> 32) as u32, entry as u32)).collect();
+        rows.sort_unstable();
+        rows
+    }
+
+    /// First row, shift and number of rows in order, if enough of these would be in use. Looks only when their number
+    /// has doubled.
+    fn order(&self) -> Option<(usize, u32, usize)> {
+        if !self.rows.is_power_of_two() {
+            return None;
+        }
+        let directions = || self.slots.iter().filter(|&&entry| entry != FREE).map(|&entry| (entry >> 32) as usize);
+        let (first, last) = (directions().min()?, directions().max()?);
+        let shift = u32::from(directions().all(|direction| (direction ^ first) & 1 == 0));
+        let first = if shift == 0 { first & !1 } else { first };
+        let len = ((last - first) >> shift) + 1;
+        (self.rows >= worth_an_order(len)).then_some((first, shift, len))
+    }
+}
