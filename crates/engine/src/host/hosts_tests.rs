@@ -73,15 +73,13 @@ fn bench(hosts_of: &[&[(u32, u64)]], has_downlink: bool) -> (OneNode, Log) {
             salts: plan.endpoints.clone(),
         })
     };
-    let endpoint_of: Vec<(u32, u32)> = [(0, 0), (0, 1), (1, 0), (1, 1)]
-        .into_iter()
-        .map(|(host, endpoint)| {
-            let is_there = hosts_of.get(host as usize).is_some_and(|endpoints| endpoints.len() > endpoint as usize);
-            if is_there { (host, endpoint) } else { (NONE, NONE) }
-        })
-        .flat_map(|place| [place, place])
-        .collect();
-    let node = hosts(plans, make, |_| None, 0, &endpoint_of).unwrap_or_else(|error| panic!("{error}"));
+    let first = |host: usize| hosts_of.iter().take(host).map(|endpoints| endpoints.len() as u32).sum::<u32>();
+    let place = |(host, endpoint): (usize, u32)| {
+        let is_there = hosts_of.get(host).is_some_and(|endpoints| endpoints.len() > endpoint as usize);
+        if is_there { first(host) + endpoint } else { NONE }
+    };
+    let endpoint_of: Arc<[u32]> = [(0, 0), (0, 1), (1, 0), (1, 1)].map(place).iter().flat_map(|&at| [at, at]).collect();
+    let node = hosts(plans, make, |_| None, endpoint_of).unwrap_or_else(|error| panic!("{error}"));
     let mut bench = OneNode::new(node, [1, 2], 1);
     bench.node.start(0, &mut bench.channels);
     (bench, log)
