@@ -3646,7 +3646,7 @@ class CioqNodeKind(BaseModel):
 
 class EthernetSwitchNodeKind(BaseModel):
     """
-    Forwards frames from memory that is divided among its inputs and shared by its outputs. A graph that has one has no routers or switches of other kinds, and its hosts have adapters, each with one link.
+    Forwards frames from memory that is divided among its inputs and shared by its outputs. A host that is connected to one has an adapter, and no other link. PAUSE works between these switches and adapters only.
     """
 
     model_config = ConfigDict(
@@ -4770,7 +4770,7 @@ class Graph(BaseModel):
         "reaction": "0 ps",
     }
     """
-    Ethernet switches only: properties of the adapter of every host.
+    Ethernet switches only: properties of the adapter of every host that is connected to one.
     """
     congestion_management: CongestionManagement | None = None
     """

@@ -222,7 +222,8 @@ impl Packet {
     }
 
     /// The congestion point that limits the flow of data from behind an adapter, counted from 1 (0: none). It has the
-    /// place of the rate label, which no port uses that has a congestion point.
+    /// place of the rate label: the data of such a flow crosses Ethernet nodes only, and their ports have congestion
+    /// points in place of disciplines.
     #[inline]
     #[must_use]
     pub(crate) const fn limiter_tag(&self) -> u32 {

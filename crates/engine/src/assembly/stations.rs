@@ -51,9 +51,6 @@ impl<'a> Stations<'a> {
                     return refused("an Ethernet carries no cells");
                 }
                 Transport::Frames { .. } if are_adapters != [true; 2] => return refused("frames without adapters"),
-                _ if congestion.is_some() && are_adapters != [true; 2] => {
-                    return refused("congestion management needs adapters at both ends");
-                }
                 Transport::Tcp { .. } | Transport::Udp { .. } if are_tagged && points > Packet::MOST_TAGS as usize => {
                     return refused("more congestion points than its packets can tell apart");
                 }

@@ -6,11 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use petgraph::unionfind::UnionFind;
 
+use super::buffers::check_constant;
 use super::check::{Validity, check_name, check_rate, require};
-use super::frames::known_node;
-use super::lan::check_constant;
 use super::links;
-use crate::lan::Lan;
 use crate::schema::{Ethernet, EthernetNode, OTHERS, Service, ServiceAt};
 
 /// More than any scenario has; there is a path for each pair of switches.
@@ -19,14 +17,14 @@ pub(super) const MOST_STATIONS: usize = 4096;
 pub(super) const MOST_PORTS: usize = 256;
 
 /// Checks the network. It comes before everything that asks for names of flows.
-pub(crate) fn validate(ethernet: &Ethernet, lan: &Lan<'_>, path: &Path) -> Validity {
+pub(crate) fn validate(ethernet: &Ethernet, path: &Path) -> Validity {
     check_rate(ethernet.link.rate, &path.key("link.rate"))?;
     check_constant(ethernet.link.delay, &path.key("link.delay"))?;
     links::ethernet_impairments(&ethernet.link.impairments, &path.key("link.impairments"))?;
     stations(ethernet, path)?;
     trunks(ethernet, path)?;
     ports(ethernet, path)?;
-    services(ethernet, lan, &path.key("service"))
+    services(ethernet, &path.key("service"))
 }
 
 /// Checks the names of switches and nodes, and that each node is joined to one switch.
@@ -121,10 +119,15 @@ fn ports(ethernet: &Ethernet, path: &Path) -> Validity {
     Ok(())
 }
 
-fn services(ethernet: &Ethernet, lan: &Lan<'_>, path: &Path) -> Validity {
+fn services(ethernet: &Ethernet, path: &Path) -> Validity {
     for (index, service) in ethernet.service.iter().enumerate() {
         let at = path.index(index);
-        known_node(lan, &service.node, &at.key("node"))?;
+        if !ethernet.nodes().any(|node| node == service.node) {
+            let message = format!("there is no node `{}`", service.node);
+            let label = "expected a name from the `nodes` of a switch";
+            let help = did_you_mean(&service.node, ethernet.nodes());
+            return Err(Invalid::new(at.key("node"), message, label).with_help(help));
+        }
         links::service_period(&service.period(), &at)?;
         if let Some(rate) = service.rate {
             let link = ethernet.link.rate;
