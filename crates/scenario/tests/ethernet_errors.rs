@@ -211,7 +211,6 @@ transport = "tcp"
 const GRAPH_MISTAKES: &[(&str, &str, &str)] = &[
     ("graph_with_a_router", "{ name = \"T\", kind = \"ethernet_switch\" }", "{ name = \"T\", kind = \"router\" }"),
     ("graph_host_with_two_links", "{ from = \"T\", to = \"c\"", "{ from = \"T\", to = \"b\""),
-    ("graph_of_two_hosts", "{ from = \"T\", to = \"c\"", "{ from = \"b\", to = \"c\""),
     ("graph_with_duplication", "delay = \"1 us\" }", "delay = \"1 us\", impairments.duplication = 0.1 }"),
     (
         "graph_with_service_at_an_adapter",

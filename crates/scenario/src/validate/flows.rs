@@ -290,11 +290,11 @@ fn no_ends(group: &FlowGroup, at: &Path) -> Validity {
 
 /// Checks where the flows of a group begin and end.
 fn ends(group: &FlowGroup, outline: &Outline<'_>, reach: &Reach<'_>, at: &Path) -> Validity {
-    let none = || "there are no access links next to links between named nodes".to_owned();
-    let label = "expected none: each host has the links that `topology` gives it";
+    let none = || "this topology has no access links".to_owned();
+    let label = "expected none: hosts have the links that `topology` describes";
     require(group.access.is_none(), || at.key("access"), none, label)?;
     let missing = |key: &str| {
-        Invalid::new(at.clone(), format!("missing key `{key}`"), format!("a flow between named hosts needs `{key}`"))
+        Invalid::new(at.clone(), format!("missing key `{key}`"), format!("a flow of this topology needs `{key}`"))
     };
     let from = group.from.as_ref().ok_or_else(|| missing("from"))?;
     let to = group.to.as_ref().ok_or_else(|| missing("to"))?;
