@@ -222,8 +222,7 @@ impl Packet {
     }
 
     /// The congestion point that limits the flow of data from behind an adapter, counted from 1 (0: none). It has the
-    /// place of the rate label: the data of such a flow crosses Ethernet nodes only, and their ports have congestion
-    /// points in place of disciplines.
+    /// place of the rate label: such a flow crosses Ethernet nodes only, where no discipline is that uses labels.
     #[inline]
     #[must_use]
     pub(crate) const fn limiter_tag(&self) -> u32 {

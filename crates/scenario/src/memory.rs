@@ -35,7 +35,7 @@ const RESULT_ROW: f64 = 100.0;
 const PACKET_ON_ITS_WAY: f64 = 90.0;
 const PACKET_SENT_UNASKED: f64 = 35.0;
 /// A switch of an Ethernet, or an adapter, with its links; and what each has for any flow of the network.
-const STATION: f64 = 6_000.0;
+const ETHERNET_NODE: f64 = 6_000.0;
 const SWITCH_WAY: f64 = 16.0;
 const ADAPTER_WAY: f64 = 4.0;
 /// A sample, and a series without its samples.
@@ -105,7 +105,7 @@ fn parts(outline: &Outline<'_>) -> Vec<Part> {
     add(on_their_way + unasked, "packets on their way and in buffers", bytes);
     let (switches, adapters) = (outline.ethernet_switches().count() as f64, outline.adapters().count() as f64);
     let ways = (switches * SWITCH_WAY + adapters * ADAPTER_WAY) * outline.flow_count() as f64;
-    add(switches + adapters, "switches and adapters", (switches + adapters) * STATION + ways);
+    add(switches + adapters, "switches and adapters", (switches + adapters) * ETHERNET_NODE + ways);
     let (series, samples) = samples(outline, &queues);
     add(samples, "samples of `[probes]`", samples * SAMPLE + series * SERIES);
     let traces = outline.spec.traces.len() as f64;

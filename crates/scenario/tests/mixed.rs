@@ -74,7 +74,7 @@ const UDP: &str = r#"
 fn tcp_fills_the_link_between_a_router_and_an_ethernet_switch_both_ways() {
     for (from, to) in [("a", "b"), ("b", "a"), ("d", "c")] {
         let result = result(&row("", ", queue.drop_tail = { limit = \"60 packets\" }", &tcp("tcp", from, to)));
-        // Of 1666 full-sized packets in 200 ms.
+        // The link carries 1666 full-sized packets in 200 ms.
         let delivered = count(&result.flows, "tcp", "packets_delivered");
         assert!((1300..=1666).contains(&delivered), "{from} to {to}: {delivered}");
     }

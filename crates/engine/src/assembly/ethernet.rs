@@ -6,9 +6,9 @@ use forebay_switching::SharedMemory;
 use forebay_switching::congestion::CongestionPointId;
 
 use crate::assembly::Maker;
+use crate::assembly::adapter_flows::AdapterFlows;
 use crate::assembly::graph::{Kind, Stream};
 use crate::assembly::ports::MadeLink;
-use crate::assembly::stations::Stations;
 use crate::driver::inbox::Arrivals;
 use crate::driver::node::PlacedNode;
 use crate::error::RunError;
@@ -54,7 +54,7 @@ impl Maker<'_> {
         }
         let congestion = switches.iter().find_map(|(_, switch)| switch.congestion.as_ref());
         let view = self.view(&switches, &adapters, congestion.is_some())?;
-        let mut stations = Stations::new(self.graph, congestion, endpoints)?;
+        let mut adapter_flows = AdapterFlows::new(self.graph, congestion, endpoints)?;
         let mut first_point = 0;
         for (node, spec) in switches {
             let switch = self.switch(spec, node, first_point, &view)?;
@@ -63,7 +63,7 @@ impl Maker<'_> {
             nodes.push(PlacedNode { node: Box::new(switch), arrivals });
         }
         for (node, spec) in adapters {
-            let adapter = self.adapter(spec, node, &view, &mut stations)?;
+            let adapter = self.adapter(spec, node, &view, &mut adapter_flows)?;
             let arrivals = Arrivals::ByLink(self.salts_into(node));
             nodes.push(PlacedNode { node: Box::new(adapter), arrivals });
         }
@@ -252,7 +252,7 @@ impl Maker<'_> {
         spec: AdapterSpec,
         node: NodeIndex,
         view: &EthernetView,
-        stations: &mut Stations<'_>,
+        adapter_flows: &mut AdapterFlows<'_>,
     ) -> Result<Adapter, RunError> {
         let name = self.names[node as usize].to_owned();
         let links = self.port_links(node)?;
@@ -279,7 +279,7 @@ impl Maker<'_> {
             checkpoints: Checkpoints::new(Some(self.measured.from), self.probes.interval.filter(|_| sampled)),
             spec,
         };
-        stations.add_flows(&mut parts, node, self.seed, sampled)?;
+        adapter_flows.add_flows(&mut parts, node, self.seed, sampled)?;
         Ok(Adapter::new(parts))
     }
 }

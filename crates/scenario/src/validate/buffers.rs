@@ -144,8 +144,7 @@ fn switch_memory(PlannedSwitch { spec: switch, path: at, .. }: &PlannedSwitch<'_
     Ok(())
 }
 
-/// Checks how long a node takes to obey an order to stop on a link, the rate of whose port is the first, and that of its
-/// fastest one the second.
+/// Checks how long a node takes to obey an order to stop. The rates are those of one of its links and of its fastest.
 fn reaction(node: &str, reaction: Reaction, [rate, line_rate]: [Rate; 2], path: &Path) -> Validity {
     check_constant(reaction.on(rate), &path.key("reaction"))?;
     let holds = matches!(reaction, Reaction::Time(_)) || rate == line_rate;

@@ -121,8 +121,8 @@ pub(super) fn control_frames(outline: &Outline<'_>, ethernet: &EthernetPlan<'_>)
 }
 
 /// Checks the paths of flows where some nodes are of an Ethernet and some are not. Frames cross Ethernet switches only,
-/// and so do the flows that congestion management limits: its messages and the rate limiters at the sources need
-/// Ethernet nodes all the way, and the tag of a limiter is where CSFQ has its label.
+/// and so do the flows that congestion management limits: no other node passes on its messages. The tag of a limiter
+/// also has the place of CSFQ's label.
 pub(super) fn paths(outline: &Outline<'_>, ethernet: &EthernetPlan<'_>) -> Validity {
     let scheme = ethernet.congestion_management;
     let has_frames = outline.spec.flows.iter().any(|group| matches!(group.transport, Transport::Frames(_)));

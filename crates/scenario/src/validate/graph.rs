@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use forebay_switching::MAX_PORTS;
 
 use super::check::{Validity, check_name, require};
-use super::ethernet::{MOST_PORTS, MOST_STATIONS, check_station};
+use super::ethernet::{MOST_ETHERNET_NODES, MOST_PORTS, check_node_name};
 use super::{links, switch};
 use crate::names;
 use crate::schema::{Adapter, Graph, GraphLink, Node, NodeKind, ScenarioSpec, SpanDistribution};
@@ -100,10 +100,10 @@ pub(crate) fn ethernet(graph: &Graph, path: &Path) -> Validity {
     let nodes = path.key("nodes");
     let count = is_of_ethernet.iter().filter(|is_of_ethernet| **is_of_ethernet).count();
     let many = || format!("{count} Ethernet switches and hosts with adapters");
-    require(count <= MOST_STATIONS, || nodes.clone(), many, "expected at most 4096")?;
+    require(count <= MOST_ETHERNET_NODES, || nodes.clone(), many, "expected at most 4096")?;
     for (index, node) in graph.nodes.iter().enumerate() {
         let at = nodes.index(index).key("name");
-        check_station(&node.name, &at)?;
+        check_node_name(&node.name, &at)?;
         let links = degrees[index];
         if node.is_ethernet_switch() {
             let message = || format!("the switch `{}` has {links} links", node.name);
