@@ -3691,7 +3691,7 @@ class CioqNodeKind(BaseModel):
 
 class PartitionsBufferPolicyConfig(BaseModel):
     """
-    Each input has its share of the memory for itself; all outputs use it.
+    Forwards frames from memory that is divided among its inputs and shared by its outputs. A host that is connected to one has an adapter, and no other link. PAUSE works between these switches and adapters only.
     """
 
     model_config = ConfigDict(
@@ -4900,7 +4900,7 @@ class Graph(BaseModel):
         "reaction": "0 ps",
     }
     """
-    Ethernet switches only: properties of the adapter of every host.
+    Ethernet switches only: properties of the adapter of every host that is connected to one.
     """
     congestion_management: CongestionManagement | None = None
     """

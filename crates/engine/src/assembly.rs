@@ -10,15 +10,15 @@
 //! | `channels.rs` | the channels between nodes of the driver, and their load |
 //! | `ways.rs` | the tables by which packets find their next node |
 //! | `ports.rs` | links and the queues at their sending ends |
-//! | `ethernet.rs`, `stations.rs` | switches and adapters of an Ethernet |
+//! | `ethernet.rs`, `adapter_flows.rs` | switches and adapters of an Ethernet |
 
+pub(crate) mod adapter_flows;
 pub(crate) mod channels;
 pub(crate) mod ethernet;
 pub(crate) mod graph;
 pub(crate) mod hosts;
 pub(crate) mod placement;
 pub(crate) mod ports;
-pub(crate) mod stations;
 pub(crate) mod ways;
 
 use std::collections::BTreeMap;

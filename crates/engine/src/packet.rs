@@ -240,7 +240,7 @@ impl Packet {
     }
 
     /// The congestion point that limits the flow of data from behind an adapter, counted from 1 (0: none). It has the
-    /// place of the rate label, which no port uses that has a congestion point.
+    /// place of the rate label: such a flow crosses Ethernet nodes only, where no discipline is that uses labels.
     #[inline]
     #[must_use]
     pub(crate) const fn limiter_tag(&self) -> u32 {

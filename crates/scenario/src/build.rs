@@ -21,9 +21,8 @@ use crate::applications::Application;
 use crate::build::completions::Completions;
 use crate::build::hosts::HostTimes;
 use crate::custom_disciplines::CustomDisciplines;
-use crate::lan::Lan;
 use crate::plan::outline::Outline;
-use crate::plan::{CellsOfInput, Plan, PlannedFabric, PlannedFlow, PlannedKind, PlannedLink, PlannedNode, Source};
+use crate::plan::{CellsOfInput, EthernetPlan, Plan, PlannedFabric, PlannedFlow, PlannedKind, PlannedLink, Source};
 use crate::schema::{
     self, Cells, Fabric, HostQueue, QueueSpec, ScenarioSpec, SeriesKind, ServicePeriod, Switch, UdpPattern as Pattern,
 };
@@ -58,15 +57,11 @@ pub(crate) fn network(
     }
     let watched = watched_flows(&plan, scenario);
     let host_times = HostTimes::new(&plan, scenario);
-    let lan = plan.outline.lan.as_ref();
-    for (index, node) in plan.nodes.iter().enumerate() {
+    for (index, node) in std::mem::take(&mut plan.nodes).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
-        builder.add_node(&node.name, node_spec(node, lan, scenario)?);
-    }
-    if lan.is_none() {
-        plan.nodes = Vec::new();
+        builder.add_node(&node.name, node_spec(&node.kind, scenario)?);
     }
     // Links of a million flows take hundreds of megabytes: each is freed when it has been added.
     for (index, link) in std::mem::take(&mut plan.links).into_iter().enumerate() {
@@ -87,7 +82,7 @@ pub(crate) fn network(
             go_on()?;
         }
         let kind = kinds[planned.group].as_ref();
-        builder.add_flow(flow(planned, scenario, kind, lan, &host_times, seed)?);
+        builder.add_flow(flow(planned, scenario, kind, plan.outline.ethernet.as_ref(), &host_times, seed)?);
     }
     go_on()?;
     drop(switches);
@@ -132,18 +127,13 @@ fn impairments(spec: &schema::Impairments) -> Impairments {
     }
 }
 
-fn node_spec(node: &PlannedNode<'_>, lan: Option<&Lan<'_>>, scenario: &ScenarioSpec) -> Result<NodeSpec, RunError> {
-    Ok(match (&node.kind, lan) {
-        (PlannedKind::Host, _) => NodeSpec::Host(None),
-        (PlannedKind::Router, _) => NodeSpec::Router,
-        (PlannedKind::Crossbar(fabric), _) => NodeSpec::Crossbar(Box::new(crossbar(fabric, scenario)?)),
-        (PlannedKind::EthernetSwitch(spec), Some(lan)) => {
-            NodeSpec::EthernetSwitch(Box::new(ethernet::switch(lan, spec, &node.name)))
-        }
-        (PlannedKind::Adapter, Some(lan)) => NodeSpec::Host(Some(Box::new(ethernet::adapter(lan, &node.name)))),
-        (PlannedKind::EthernetSwitch(_) | PlannedKind::Adapter, None) => {
-            return Err(RunError::Invariant(format!("`{}` is not on an Ethernet", node.name)));
-        }
+fn node_spec(kind: &PlannedKind<'_>, scenario: &ScenarioSpec) -> Result<NodeSpec, RunError> {
+    Ok(match kind {
+        PlannedKind::Host => NodeSpec::Host(None),
+        PlannedKind::Adapter(adapter) => NodeSpec::Host(Some(Box::new(ethernet::adapter(adapter)))),
+        PlannedKind::Router => NodeSpec::Router,
+        PlannedKind::Crossbar(fabric) => NodeSpec::Crossbar(Box::new(crossbar(fabric, scenario)?)),
+        PlannedKind::EthernetSwitch(switch) => NodeSpec::EthernetSwitch(Box::new(ethernet::switch(switch))),
     })
 }
 
@@ -172,7 +162,7 @@ fn link_spec(
             _ => spec.name().to_owned(),
         };
         queue = Some((name, if shares_state { Queue::Discipline(built.into_discipline()) } else { built }));
-        if direction.has_class_queues {
+        if outline.has_class_queues(link.from) {
             class_queues = (1..SharedMemory::CLASSES).map(|_| build()).collect::<Result<_, _>>()?;
         }
     }
@@ -249,7 +239,7 @@ fn flow(
     planned: PlannedFlow,
     scenario: &ScenarioSpec,
     kind: Option<&SharedKind>,
-    lan: Option<&Lan<'_>>,
+    ethernet: Option<&EthernetPlan<'_>>,
     host_times: &HostTimes,
     seed: u64,
 ) -> Result<FlowSpec, RunError> {
@@ -283,7 +273,7 @@ fn flow(
             ecn: group.ecn,
         },
         schema::Transport::Cells(cells) => cells_transport(cells, &planned)?,
-        schema::Transport::Frames(frames) => ethernet::frames_transport(frames, &planned, lan)?,
+        schema::Transport::Frames(frames) => ethernet::frames_transport(frames, &planned, ethernet)?,
     };
     let host_jitter = host_times.of(&planned, group);
     Ok(FlowSpec {

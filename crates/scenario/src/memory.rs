@@ -37,7 +37,7 @@ const RESULT_ROW: f64 = 100.0;
 const PACKET_ON_ITS_WAY: f64 = 90.0;
 const PACKET_SENT_UNASKED: f64 = 35.0;
 /// A switch of an Ethernet, or an adapter, with its links; and what each has for any flow of the network.
-const STATION: f64 = 6_000.0;
+const ETHERNET_NODE: f64 = 6_000.0;
 const SWITCH_WAY: f64 = 16.0;
 const ADAPTER_WAY: f64 = 4.0;
 /// A sample, and a series without its samples.
@@ -105,11 +105,9 @@ fn parts(outline: &Outline<'_>) -> Vec<Part> {
     let (on_their_way, unasked) = waiting::packets(outline);
     let bytes = on_their_way * PACKET_ON_ITS_WAY + unasked * PACKET_SENT_UNASKED;
     add(on_their_way + unasked, "packets on their way and in buffers", bytes);
-    if let Some(lan) = &outline.lan {
-        let (switches, adapters) = (lan.switches.len() as f64, lan.nodes.len() as f64);
-        let ways = (switches * SWITCH_WAY + adapters * ADAPTER_WAY) * outline.flow_count() as f64;
-        add(switches + adapters, "switches and adapters", (switches + adapters) * STATION + ways);
-    }
+    let (switches, adapters) = (outline.ethernet_switches().count() as f64, outline.adapters().count() as f64);
+    let ways = (switches * SWITCH_WAY + adapters * ADAPTER_WAY) * outline.flow_count() as f64;
+    add(switches + adapters, "switches and adapters", (switches + adapters) * ETHERNET_NODE + ways);
     let (series, samples) = samples(outline, &queues);
     add(samples, "samples of `[probes]`", samples * SAMPLE + series * SERIES);
     let traces = outline.spec.traces.len() as f64;
@@ -192,14 +190,15 @@ fn measured(queue: &QueueSpec, rate: Rate) -> (f64, f64) {
 
 /// All queues with counters.
 fn queues(outline: &Outline<'_>) -> Vec<Queues> {
-    if outline.lan.is_some() {
-        // Each output of a switch; its rows are those of its flows alone. It has a gauge or two of its scheme's.
-        let count = outline.link_count() as f64;
-        let flows = 2.0 * outline.flow_count() as f64 / count;
-        return vec![Queues { count, flows, span: flows, state_bytes: 0.0, gauges: 2.0 }];
-    }
     let mut found = Vec::new();
-    for links in &outline.links {
+    let is_of_ethernet = |node: &u32| outline.kind(*node).is_ethernet();
+    let outputs = outline.ways().filter(|([from, _], _)| is_of_ethernet(from)).count() as f64;
+    if outputs > 0.0 {
+        // Each output of a switch; its rows are those of its flows alone. It has a gauge or two of its scheme's.
+        let flows = 2.0 * outline.flow_count() as f64 / outputs;
+        found.push(Queues { count: outputs, flows, span: flows, state_bytes: 0.0, gauges: 2.0 });
+    }
+    for links in outline.links.iter().filter(|links| !links.ends.iter().flatten().any(is_of_ethernet)) {
         let count = outline.count(links) as f64;
         for LinkSpec { queue, rate, .. } in links.directions().map(|direction| &*direction.spec) {
             let Some(queue) = queue else { continue };

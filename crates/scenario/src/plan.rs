@@ -9,6 +9,7 @@ pub(crate) mod data;
 mod dumbbell;
 mod ethernet;
 mod graph;
+mod named;
 pub(crate) mod outline;
 mod star;
 mod switch;
@@ -20,8 +21,12 @@ use forebay_engine::Distribution;
 use forebay_engine::forwarding::{Edge, Forwarding};
 use forebay_qdisc::{Rate, Span};
 use forebay_records::random::stream;
+use forebay_switching::congestion::CongestionManagement;
 
-use crate::schema::{Fabric, FlowGroup, LinkSpec, ScenarioSpec, SharedMemorySwitch, Topology, topologies};
+use crate::schema::{
+    Adapter, Fabric, FlowGroup, LinkSpec, ScenarioSpec, ServicePeriod, SharedMemorySwitch, Topology, topologies,
+};
+pub(crate) use named::EthernetPlan;
 use outline::{Direction, Outline};
 
 /// Makes the plan of a topology.
@@ -62,17 +67,56 @@ pub(crate) struct PlannedNode<'s> {
 }
 
 /// The kind of a node.
+#[derive(Clone, Debug)]
 pub(crate) enum PlannedKind<'s> {
     /// Where flows begin and end.
     Host,
     /// A host with an adapter.
-    Adapter,
+    Adapter(Box<PlannedAdapter<'s>>),
     Router,
     Crossbar(Box<PlannedFabric>),
-    EthernetSwitch(&'s SharedMemorySwitch),
+    EthernetSwitch(Box<PlannedSwitch<'s>>),
+}
+
+impl<'s> PlannedKind<'s> {
+    /// Whether the node passes packets on.
+    pub fn forwards(&self) -> bool {
+        !matches!(self, Self::Host | Self::Adapter(_))
+    }
+
+    /// Whether the node sends PAUSE and obeys it.
+    pub fn is_ethernet(&self) -> bool {
+        matches!(self, Self::Adapter(_) | Self::EthernetSwitch(_))
+    }
+
+    pub fn ethernet_switch(&self) -> Option<&PlannedSwitch<'s>> {
+        if let Self::EthernetSwitch(switch) = self { Some(switch) } else { None }
+    }
+}
+
+/// An adapter, at a link of `line_rate`.
+#[derive(Clone, Debug)]
+pub(crate) struct PlannedAdapter<'s> {
+    pub spec: &'s Adapter,
+    pub congestion_management: Option<&'s CongestionManagement>,
+    pub line_rate: Rate,
+    /// Periods in which its host takes frames at another rate.
+    pub service: Vec<ServicePeriod>,
+}
+
+/// An Ethernet switch.
+#[derive(Clone, Debug)]
+pub(crate) struct PlannedSwitch<'s> {
+    pub spec: &'s SharedMemorySwitch,
+    pub congestion_management: Option<&'s CongestionManagement>,
+    /// The rate of its fastest link.
+    pub line_rate: Rate,
+    /// The table that describes it.
+    pub path: Path,
 }
 
 /// The fabric of a crossbar.
+#[derive(Clone, Debug)]
 pub(crate) struct PlannedFabric {
     pub ports: usize,
     pub spec: Fabric,
@@ -188,8 +232,7 @@ impl<'s> Plan<'s> {
     pub fn forwarding(&self) -> (Forwarding, Vec<Edge>) {
         let edge = |link: &PlannedLink| Edge { from: link.from, to: link.to, metric: self.outline.metric(link) };
         let edges: Vec<Edge> = self.links.iter().map(edge).collect();
-        let is_host = |node: &PlannedNode<'_>| matches!(node.kind, PlannedKind::Host | PlannedKind::Adapter);
-        let forwards: Vec<bool> = self.nodes.iter().map(|node| !is_host(node)).collect();
+        let forwards: Vec<bool> = self.nodes.iter().map(|node| node.kind.forwards()).collect();
         let ends = self.flows.iter().flat_map(|flow| [flow.source, flow.destination]);
         (Forwarding::new(&forwards, &edges, ends), edges)
     }

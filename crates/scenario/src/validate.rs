@@ -2,12 +2,13 @@
 //!
 //! Each check names the path of the value that it refuses, from which its place in the text is found.
 
+mod buffers;
 pub(crate) mod check;
+mod congestion;
 pub(crate) mod ethernet;
 mod flows;
 mod frames;
 pub(crate) mod graph;
-mod lan;
 mod links;
 mod probes;
 mod reach;
@@ -34,16 +35,17 @@ pub(crate) fn validate(spec: &ScenarioSpec) -> Validity {
     let at = root.key("topology").key(spec.topology.name());
     spec.topology.builder().check(spec, &at)?;
     let outline = Outline::new(spec);
-    if let Some(lan) = &outline.lan {
-        lan::schemes(lan, &at)?;
-        lan::disciplines(lan, &at)?;
-        lan::classes_of_flows(spec, &root.key("flows"))?;
+    if let Some(ethernet) = &outline.ethernet {
+        congestion::schemes(&outline, ethernet)?;
+        congestion::disciplines(&outline, ethernet)?;
+        buffers::classes_of_flows(spec, &root.key("flows"))?;
     }
     flows::validate(&outline, &root.key("flows"))?;
-    if let Some(lan) = &outline.lan {
-        lan::memory(lan, spec, &at)?;
-        lan::control_frames(lan, spec, &at)?;
-        lan::tags(lan, spec, &at)?;
+    if let Some(ethernet) = &outline.ethernet {
+        buffers::memory(&outline, ethernet)?;
+        congestion::paths(&outline, ethernet)?;
+        congestion::control_frames(&outline, ethernet)?;
+        congestion::tags(&outline, ethernet)?;
     }
     links::validate(&outline)?;
     probes::validate(&outline, &root)

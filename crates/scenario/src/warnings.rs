@@ -20,11 +20,13 @@ pub(crate) fn warnings(spec: &ScenarioSpec, writes_files: bool) -> Vec<Warning> 
 /// Where links lose frames that PAUSE protects from losses at full buffers.
 fn lossy_ethernet(spec: &ScenarioSpec) -> Option<Warning> {
     let outline = Outline::new(spec);
-    let lan = outline.lan.as_ref()?;
+    let adapter = outline.ethernet?.adapter;
     let pauses = |pause: &Option<Pause>, by_class: &Option<Pause>| pause.is_some() || by_class.is_some();
-    let has_pause = pauses(&lan.adapter.pause, &lan.adapter.priority_pause)
-        || lan.switches.iter().any(|switch| pauses(&switch.spec.pause, &switch.spec.priority_pause));
-    let [one, other] = lan.cables.iter().find(|cable| cable.impairments.loss > 0.0)?.ends;
+    let has_pause = pauses(&adapter.pause, &adapter.priority_pause)
+        || outline.ethernet_switches().any(|switch| pauses(&switch.spec.pause, &switch.spec.priority_pause));
+    let is_of_ethernet = |ends: &[u32; 2]| ends.iter().all(|&node| outline.kind(node).is_ethernet());
+    let mut lossy = outline.ways().filter(|(_, direction)| direction.spec.impairments.loss > 0.0);
+    let [one, other] = lossy.find(|(ends, _)| is_of_ethernet(ends))?.0.map(|node| outline.nodes[node as usize].name);
     has_pause.then(|| Warning {
         text: format!("the Ethernet has PAUSE, but the link between `{one}` and `{other}` loses frames"),
         remedy: "without `impairments.loss` no frame is lost; PAUSE frames never are".into(),

@@ -114,6 +114,7 @@ fn compare_all(folder: &str, least: usize) {
         let duration = match &text {
             text if text.contains("[topology.ethernet]") => "5 ms",
             text if text.contains("[topology.switch]") => "300 ms",
+            text if text.contains("ethernet_switch") => "400 ms",
             _ => "1 s",
         };
         let text = text.replace("[\"0 s\", \"1 s\"]", "[\"0 s\", \"200 ms\"]");

@@ -225,7 +225,6 @@ transport = "tcp"
 const GRAPH_MISTAKES: &[(&str, &str, &str)] = &[
     ("graph_with_a_router", "{ name = \"T\", kind = \"ethernet_switch\" }", "{ name = \"T\", kind = \"router\" }"),
     ("graph_host_with_two_links", "{ from = \"T\", to = \"c\"", "{ from = \"T\", to = \"b\""),
-    ("graph_of_two_hosts", "{ from = \"T\", to = \"c\"", "{ from = \"b\", to = \"c\""),
     ("graph_with_duplication", "delay = \"1 us\" }", "delay = \"1 us\", impairments.duplication = 0.1 }"),
     (
         "graph_with_service_at_an_adapter",
@@ -260,6 +259,70 @@ fn each_mistake_in_a_graph_of_ethernet_switches_gets_its_message() {
         "kind = \"router\"",
     );
     insta::assert_snapshot!("graph_with_adapters_alone", render(&routed));
+}
+
+/// An Ethernet next to a router, with hosts on both.
+const MIXED: &str = r#"duration = "1 s"
+
+[topology.graph]
+nodes = [
+    { name = "a" }, { name = "b" }, { name = "c" }, { name = "d" },
+    { name = "S", kind.ethernet_switch = { memory = "400 KB" } },
+    { name = "T", kind = "ethernet_switch" },
+    { name = "R", kind = "router" },
+]
+links = [
+    { from = "a", to = "S", rate = "10 Gbps", delay = "500 ns" },
+    { from = "S", to = "b", rate = "10 Gbps", delay = "500 ns" },
+    { from = "S", to = "R", rate = "10 Gbps", delay = "1 us" },
+    { from = "R", to = "c", rate = "1 Gbps", delay = "500 ns", queue.csfq = {} },
+    { from = "R", to = "T", rate = "1 Gbps", delay = "1 us" },
+    { from = "T", to = "d", rate = "1 Gbps", delay = "500 ns" },
+]
+
+[[flows]]
+name = "frames"
+from = "a"
+to = "b"
+transport.frames = { rate = "500 Mbps" }
+
+[[flows]]
+name = "tcp"
+from = "a"
+to = "c"
+transport = "tcp"
+"#;
+
+/// As [`MISTAKES`], in a graph with nodes of several kinds.
+const MIXED_MISTAKES: &[(&str, &str, &str)] = &[
+    ("mixed_pause_towards_a_router", "\"400 KB\"", "\"400 KB\", pause = { high = \"90 KB\", low = \"80 KB\" }"),
+    (
+        "mixed_priority_pause_towards_a_router",
+        "\"400 KB\"",
+        "\"400 KB\", priority_pause = { high = \"30 KB\", low = \"20 KB\", allow_loss = true }",
+    ),
+    ("mixed_frames_without_an_adapter", "to = \"b\"\ntransport", "to = \"c\"\ntransport"),
+    ("mixed_frames_across_a_router", "to = \"b\"\ntransport", "to = \"d\"\ntransport"),
+    ("mixed_congestion_point_and_rate_labels", "nodes = [", "congestion_management = \"qcn\"\nnodes = ["),
+    ("mixed_host_with_two_links", "{ from = \"T\", to = \"d\"", "{ from = \"T\", to = \"c\""),
+    (
+        "mixed_jitter",
+        "delay = \"1 us\" },\n    { from = \"R\", to = \"c\"",
+        "delay = \"1 us\", impairments.jitter = { exponential = \"1 us\" } },\n    { from = \"R\", to = \"c\"",
+    ),
+];
+
+#[test]
+fn each_mistake_next_to_an_ethernet_gets_its_message() {
+    assert!(Scenario::load(MIXED, "demo.toml", &[]).is_ok());
+    for (name, valid, mistake) in MIXED_MISTAKES {
+        assert_eq!(MIXED.matches(valid).count(), 1, "{name}: `{valid}`");
+        insta::assert_snapshot!(*name, render(&MIXED.replace(valid, mistake)));
+    }
+    // A flow that stays within the Ethernet has a rate limiter, and one that does not cross it needs none.
+    let managed = MIXED.replace("nodes = [", "congestion_management = \"qcn\"\nnodes = [");
+    let managed = managed.replace("from = \"a\"\nto = \"c\"", "from = \"b\"\nto = \"a\"");
+    assert!(Scenario::load(&managed, "demo.toml", &[]).is_ok());
 }
 
 /// A law's own bounds are the law's to check; here they get their place in the text.

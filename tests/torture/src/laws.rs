@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use forebay_engine::RunResult;
 use forebay_records::Table;
-use forebay_scenario::lan;
-use forebay_scenario::lan::Lan;
+use forebay_scenario::ethernet;
 use forebay_scenario::schema::{
-    Direction, FlowGroup, LinkSpec, Pause, ScenarioSpec, SizeDistribution, Topology, Transport, UdpPattern,
+    Adapter, Direction, FlowGroup, LinkSpec, Pause, ScenarioSpec, SharedMemorySwitch, SizeDistribution, Topology,
+    Transport, UdpPattern,
 };
 use forebay_units::{Rate, Span};
 
@@ -25,7 +25,7 @@ pub fn check(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
     flows(spec, result)?;
     drops(spec, result)?;
     series(spec, result)?;
-    lan(spec).map_or(Ok(()), |lan| ports(&lan, result))
+    ethernet(spec).map_or(Ok(()), |ethernet| ports(&ethernet, result))
 }
 
 fn law(holds: bool, what: &str, of: &str, how: impl FnOnce() -> String) -> Lawful {
@@ -145,7 +145,7 @@ fn drops(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
     // A port may lose control frames as well.
     let most = dropped + of_links + of_ports;
     // An adapter whose queues are limited drops what endpoints send beyond them, and no table has that by itself.
-    let is_limited = lan(spec).is_some_and(|lan| lan.adapter.voq_limit.is_some());
+    let is_limited = ethernet(spec).is_some_and(|(adapter, _)| adapter.voq_limit.is_some());
     // The same holds for the device queues of hosts, but a warning names their drops.
     let is_limited = is_limited || result.warnings.iter().any(|warning| warning.text.contains("the device queue of"));
     // Links also lose acknowledgements.
@@ -177,14 +177,13 @@ fn series(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
     Ok(())
 }
 
-fn ports(lan: &Lan<'_>, result: &RunResult) -> Lawful {
-    let switches = || lan.switches.iter().map(|switch| switch.spec);
-    let most = switches().map(|switch| switch.memory.0).fold(lan.adapter.egress_memory.0, u64::max);
+fn ports((adapter, switches): &(&Adapter, Vec<&SharedMemorySwitch>), result: &RunResult) -> Lawful {
+    let most = switches.iter().map(|switch| switch.memory.0).fold(adapter.egress_memory.0, u64::max);
     let is_lossless = |pauses: [Option<Pause>; 2]| {
         pauses.iter().any(Option::is_some) && pauses.iter().flatten().all(|pause| !pause.allow_loss)
     };
-    let lossless = is_lossless([lan.adapter.pause, lan.adapter.priority_pause])
-        && switches().all(|switch| is_lossless([switch.pause, switch.priority_pause]));
+    let lossless = is_lossless([adapter.pause, adapter.priority_pause])
+        && switches.iter().all(|switch| is_lossless([switch.pause, switch.priority_pause]));
     let named = |table| Table::texts(table, "name").iter().enumerate().map(move |(row, name)| (table, row, name));
     for (table, row, name) in [&result.queues, &result.adapters].into_iter().flat_map(named) {
         let held = table.counts("memory_max_bytes")[row];

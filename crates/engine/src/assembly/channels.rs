@@ -162,13 +162,17 @@ impl<'a> ChannelFinder<'a> {
     /// packets per second at each node, weighted by cost; flows share links equally.
     ///
     /// # Errors
-    /// If there is no path for a flow.
+    /// If there is no path for a flow, or no adapter for frames.
     pub fn find(mut self, flows: &Flows, numbers: &Numbers, nodes: usize) -> Result<FoundChannels, RunError> {
         let mut loads = vec![0.0; nodes];
         let mut path = Vec::new();
         for (flow, number) in flows.iter().zip(0_usize..) {
             let mut packets = 0.0;
             let (source, destination) = numbers.ends[number];
+            let are_adapters = [flow.source, flow.destination].map(|end| self.graph.kind(end) == Kind::Adapter);
+            if matches!(flow.transport, Transport::Frames { .. }) && are_adapters != [true; 2] {
+                return Err(RunError::Invariant(format!("`{}`: frames without adapters", flow.name)));
+            }
             for (stream, direction) in Stream::of(flow).into_iter().flatten().zip(2 * number..) {
                 path.clear();
                 self.graph.walk(stream, direction, |link| path.push(link))?;

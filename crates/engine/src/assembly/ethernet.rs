@@ -6,9 +6,9 @@ use forebay_switching::SharedMemory;
 use forebay_switching::congestion::CongestionPointId;
 
 use crate::assembly::Maker;
+use crate::assembly::adapter_flows::AdapterFlows;
 use crate::assembly::graph::{Kind, Stream};
 use crate::assembly::ports::{CountedQueue, MadeLink};
-use crate::assembly::stations::Stations;
 use crate::driver::inbox::Arrivals;
 use crate::driver::node::PlacedNode;
 use crate::error::RunError;
@@ -46,15 +46,15 @@ impl Maker<'_> {
     /// # Errors
     /// If a part of the description is invalid: the memory, the number of flows or disciplines at a switch, or a queue
     /// at an adapter. Also for PAUSE towards another kind of node, for a link in one direction alone, and for the ends
-    /// or the way back of a flow, its endpoints, or its transport.
+    /// or the path of a flow, its endpoints, or its transport.
     pub(super) fn ethernet(&mut self, endpoints: &Endpoints<'_>, nodes: &mut Vec<PlacedNode>) -> Result<(), RunError> {
         let (switches, adapters) = (std::mem::take(&mut self.switches), std::mem::take(&mut self.adapters));
         if switches.is_empty() && adapters.is_empty() {
             return Ok(());
         }
-        let view = self.view(&switches, &adapters)?;
         let congestion = switches.iter().find_map(|(_, switch)| switch.congestion.as_ref());
-        let mut stations = Stations::new(self.graph, congestion, endpoints)?;
+        let view = self.view(&switches, &adapters, congestion.is_some())?;
+        let mut adapter_flows = AdapterFlows::new(self.graph, congestion, endpoints)?;
         let mut first_point = 0;
         for (node, spec) in switches {
             let switch = self.switch(spec, node, first_point, &view)?;
@@ -63,7 +63,7 @@ impl Maker<'_> {
             nodes.push(PlacedNode { node: Box::new(switch), arrivals });
         }
         for (node, spec) in adapters {
-            let adapter = self.adapter(spec, node, &view, &mut stations)?;
+            let adapter = self.adapter(spec, node, &view, &mut adapter_flows)?;
             let arrivals = Arrivals::ByLink(self.salts_into(node));
             nodes.push(PlacedNode { node: Box::new(adapter), arrivals });
         }
@@ -74,6 +74,7 @@ impl Maker<'_> {
         &self,
         switches: &[(NodeIndex, EthernetSwitchSpec)],
         adapters: &[(NodeIndex, AdapterSpec)],
+        is_managed: bool,
     ) -> Result<EthernetView, RunError> {
         let of_switches = switches.iter().map(|(node, switch)| (*node, switch.flow_control));
         let flow_controls = of_switches.chain(adapters.iter().map(|(node, adapter)| (*node, adapter.flow_control)));
@@ -93,12 +94,20 @@ impl Maker<'_> {
             let back = acks.or(back.map(|data| Stream { from: data.to, to: data.from, ..data }));
             for (stream, direction) in [data, back].into_iter().zip(2 * number..) {
                 let Some(stream) = stream else { continue };
+                let (mut has_switch, mut leaves) = (false, !self.graph.kind(stream.to).is_ethernet());
                 self.graph.walk(stream, direction, |link| {
                     let sender = self.graph.edges[link as usize].from;
                     if self.graph.kind(sender) == Kind::EthernetSwitch {
                         outputs[sender as usize].push((direction as u32, link));
+                        has_switch = true;
                     }
+                    leaves |= !self.graph.kind(sender).is_ethernet();
                 })?;
+                let are_frames = matches!(flow.transport, Transport::Frames { .. });
+                if leaves && has_switch && (is_managed || are_frames) {
+                    let why = "crosses other nodes, which pass on no control frames";
+                    return Err(RunError::Invariant(format!("`{}` {why}", flow.name)));
+                }
             }
         }
         Ok(EthernetView { pause_by_class, outputs })
@@ -222,7 +231,7 @@ impl Maker<'_> {
         spec: AdapterSpec,
         node: NodeIndex,
         view: &EthernetView,
-        stations: &mut Stations<'_>,
+        adapter_flows: &mut AdapterFlows<'_>,
     ) -> Result<Adapter, RunError> {
         let name = self.names[node as usize].to_owned();
         let links = self.port_links(node)?;
@@ -248,7 +257,7 @@ impl Maker<'_> {
             checkpoints: Checkpoints::new(Some(self.measured.from), self.probes.interval.filter(|_| sampled)),
             spec,
         };
-        stations.add_flows(&mut parts, node, self.seed, sampled)?;
+        adapter_flows.add_flows(&mut parts, node, self.seed, sampled)?;
         Ok(Adapter::new(parts))
     }
 }

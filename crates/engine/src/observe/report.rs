@@ -14,7 +14,7 @@ use crate::observe::interval::MeasuredInterval;
 use crate::observe::loss_counters::LossCounters;
 use crate::observe::queue_counters::{QueueCounters, QueueRecord, QueueTotals};
 use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
-use crate::observe::reported::{AdapterReport, ControlCount, FlowLabels, LinkReport, QueueReport};
+use crate::observe::reported::{AdapterReport, ControlCount, FlowLabels, LinkReport, PortReport, QueueReport};
 use crate::observe::results::RunResult;
 use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, adapter_table};
 use crate::observe::transfers::TransferSummary;
@@ -220,6 +220,10 @@ impl Report {
             self.held += backlog.packets;
         }
         let queues = &mut self.queues;
+        if let Some(port) = port {
+            queues.ports.resize(queues.name.len(), PortReport::default());
+            queues.ports.push(port);
+        }
         queues.name.push(name);
         queues.discipline.push(&record.discipline);
         let totals = counters.totals();
@@ -236,7 +240,6 @@ impl Report {
         let wait_ps: u128 = counters.rows().map(|(_, row)| row.wait_ps).sum();
         queues.wait_mean_s.push(wait_ps as f64 / 1e12 / totals.departed as f64);
         queues.state_bytes.push(record.state_bytes);
-        queues.ports.extend(port);
         self.flows_at_queue(name, record, flow_gauges);
         if let Some(series) = record.series.take() {
             self.queue_series(name, series);

@@ -20,7 +20,7 @@ pub(crate) struct QueueTable {
     pub longest: Vec<u64>,
     pub wait_mean_s: Vec<f64>,
     pub state_bytes: Vec<u64>,
-    /// Of every queue in an Ethernet, else empty.
+    /// Up to the last queue of an Ethernet switch. The values of other queues are zero.
     pub ports: Vec<PortReport>,
 }
 
@@ -54,7 +54,10 @@ pub(crate) struct LinkTable {
 }
 
 impl QueueTable {
-    pub fn table(self) -> Table {
+    pub fn table(mut self) -> Table {
+        if !self.ports.is_empty() {
+            self.ports.resize(self.name.len(), PortReport::default());
+        }
         let mut table = Table::default();
         table.push("name", Column::Text(self.name));
         table.push("discipline", Column::Text(self.discipline));

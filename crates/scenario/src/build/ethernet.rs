@@ -1,54 +1,42 @@
 //! Switches, adapters and frames of an Ethernet.
 
 use forebay_engine::{
-    AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl, FrameArrivals, OnOff, RunError, ServiceStep, Transport,
+    AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl, FrameArrivals, OnOff, RunError, Transport,
 };
-use forebay_qdisc::Span;
 use forebay_switching::congestion::CongestionManagement;
 use forebay_switching::{PauseConfig, SharedMemoryConfig};
 
-use crate::lan::Lan;
-use crate::plan::{FramesOfGenerator, PlannedFlow, Source};
-use crate::schema::{self, Frames, Pause, Reaction, ServiceAt, SharedMemorySwitch};
+use crate::plan::{EthernetPlan, FramesOfGenerator, PlannedAdapter, PlannedFlow, PlannedSwitch, Source};
+use crate::schema::{self, Frames, Pause};
 
-pub(super) fn switch(lan: &Lan<'_>, spec: &SharedMemorySwitch, name: &str) -> EthernetSwitchSpec {
+pub(super) fn switch(planned: &PlannedSwitch<'_>) -> EthernetSwitchSpec {
+    let PlannedSwitch { spec, congestion_management, line_rate, .. } = *planned;
     EthernetSwitchSpec {
         memory: SharedMemoryConfig { share: spec.memory, policy: spec.buffer },
         flow_control: flow_control(spec.pause, spec.priority_pause),
-        reaction: reaction(lan, spec.reaction, name),
+        // Validation refuses quanta where links differ in rate.
+        reaction: spec.reaction.on(line_rate),
         arbiter: match spec.arbiter {
             schema::Arbiter::Fifo => Arbiter::Fifo,
             schema::Arbiter::RoundRobin => Arbiter::RoundRobin,
         },
         strict_priority: spec.strict_priority,
         forwarding_delay: spec.forwarding_delay,
-        congestion: lan.congestion_management.cloned(),
+        congestion: congestion_management.cloned(),
     }
 }
 
-/// The time in which a station obeys an order to stop. Validation refuses quanta where its links differ in rate.
-fn reaction(lan: &Lan<'_>, reaction: Reaction, station: &str) -> Span {
-    lan.rate_of(station).map_or(Span::ZERO, |rate| reaction.on(rate))
-}
-
-/// The adapter of a node.
-pub(super) fn adapter(lan: &Lan<'_>, name: &str) -> AdapterSpec {
-    let spec = lan.adapter;
+pub(super) fn adapter(planned: &PlannedAdapter<'_>) -> AdapterSpec {
+    let PlannedAdapter { spec, congestion_management, line_rate, ref service } = *planned;
     AdapterSpec {
         voq_limit: super::packets(spec.voq_limit),
         rate_limiters: spec.rate_limiters,
         egress_bytes: spec.egress_memory.0,
         flow_control: flow_control(spec.pause, spec.priority_pause),
-        reaction: reaction(lan, spec.reaction, name),
-        service: service(lan, name),
-        congestion: lan.congestion_management.cloned(),
+        reaction: spec.reaction.on(line_rate),
+        service: super::service_steps(line_rate, service.iter().copied()),
+        congestion: congestion_management.cloned(),
     }
-}
-
-/// The changes of the rate at which a node takes frames.
-fn service(lan: &Lan<'_>, node: &str) -> Vec<ServiceStep> {
-    let rate = lan.rate_of(node);
-    rate.map_or_else(Vec::new, |rate| super::service_steps(rate, lan.service_of(node, ServiceAt::Node)))
 }
 
 fn flow_control(pause: Option<Pause>, priority_pause: Option<Pause>) -> FlowControl {
@@ -65,11 +53,12 @@ fn flow_control(pause: Option<Pause>, priority_pause: Option<Pause>) -> FlowCont
 pub(super) fn frames_transport(
     frames: &Frames,
     planned: &PlannedFlow,
-    lan: Option<&Lan<'_>>,
+    ethernet: Option<&EthernetPlan<'_>>,
 ) -> Result<Transport, RunError> {
-    let (Source::Frames(FramesOfGenerator { generator, share, link, .. }), Some(lan)) = (&planned.supply, lan) else {
+    let Source::Frames(FramesOfGenerator { generator, share, link, .. }) = &planned.supply else {
         return Err(RunError::Invariant(format!("`{}`: frames without a generator", planned.name)));
     };
+    let congestion_management = ethernet.and_then(|ethernet| ethernet.congestion_management);
     Ok(Transport::Frames {
         generator: *generator,
         share: *share,
@@ -79,7 +68,7 @@ pub(super) fn frames_transport(
             on_off: frames.on_off.map(|on_off| OnOff { period: on_off.period, on: on_off.on() }),
         },
         len_bytes: frames.size.0 as u16,
-        ecn: lan.congestion_management.is_some_and(CongestionManagement::marks_frames),
+        ecn: congestion_management.is_some_and(CongestionManagement::marks_frames),
         set_point: frames.set_point,
     })
 }
@@ -93,7 +82,8 @@ mod tests {
     use super::*;
     use crate::build::service_steps;
     use crate::load::Scenario;
-    use crate::plan::outline::Outline;
+    use crate::plan::{Plan, PlannedKind};
+    use crate::schema::ServicePeriod;
 
     fn scenario(keys: &str) -> Scenario {
         let text = format!(
@@ -113,12 +103,17 @@ mod tests {
         Scenario::load(&text, "service.toml", &[]).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn lan(scenario: &Scenario) -> Lan<'_> {
-        Outline::new(scenario.spec()).lan.unwrap_or_else(|| panic!("no Ethernet"))
+    fn kind<'s>(plan: &'s Plan<'_>, node: &str) -> &'s PlannedKind<'s> {
+        let of_node = plan.nodes.iter().find(|planned| planned.name == node);
+        of_node.map_or_else(|| panic!("no node {node}"), |planned| &planned.kind)
     }
 
-    fn steps(lan: &Lan<'_>, node: &str, at: ServiceAt) -> Vec<(u64, u64)> {
-        let steps = service_steps(Rate::megabits(10_000), lan.service_of(node, at));
+    fn adapter_of<'s>(plan: &'s Plan<'_>, node: &str) -> &'s PlannedAdapter<'s> {
+        if let PlannedKind::Adapter(adapter) = kind(plan, node) { adapter } else { panic!("no adapter of {node}") }
+    }
+
+    fn steps(periods: &[ServicePeriod]) -> Vec<(u64, u64)> {
+        let steps = service_steps(Rate::megabits(10_000), periods.iter().copied());
         steps
             .iter()
             .map(|step| (step.from.picoseconds() / 1_000_000_000, step.rate.map_or(0, Rate::bits_per_second)))
@@ -135,12 +130,17 @@ mod tests {
                 { node = "1", rate = "0 bps", from = "20 ms", to = "30 ms", at = "node" },
             ]"#,
         );
+        let plan = Plan::new(scenario.spec(), 1);
+        let of_link = |name: &str| {
+            let link = plan.links.iter().find(|link| link.name == name);
+            link.map_or_else(Vec::new, |link| steps(&plan.spec(link).service))
+        };
         let gigabit = 1_000_000_000;
-        let expected = [(100, gigabit), (200, 10 * gigabit), (300, 2 * gigabit)];
-        assert_eq!(steps(&lan(&scenario), "2", ServiceAt::Switch), expected);
-        assert_eq!(steps(&lan(&scenario), "2", ServiceAt::Node), []);
+        assert_eq!(of_link("SW->2"), [(100, gigabit), (200, 10 * gigabit), (300, 2 * gigabit)]);
+        assert_eq!([of_link("2->SW"), of_link("1->SW"), of_link("SW->1")], [[], [], []]);
+        assert_eq!(steps(&adapter_of(&plan, "2").service), []);
         let expected = [(10, 3 * gigabit), (20, 0), (30, 10 * gigabit)];
-        assert_eq!(steps(&lan(&scenario), "1", ServiceAt::Node), expected);
+        assert_eq!(steps(&adapter_of(&plan, "1").service), expected);
     }
 
     #[test]
@@ -151,16 +151,17 @@ mod tests {
             adapter = { voq_limit = "10 packets", priority_pause = { high = "90 KB", low = "80 KB" } }
             "#,
         );
-        let lan = lan(&scenario);
-        let switch = switch(&lan, lan.switches[0].spec, "SW");
+        let plan = Plan::new(scenario.spec(), 1);
+        let planned = kind(&plan, "SW").ethernet_switch().unwrap_or_else(|| panic!("no switch"));
+        let switch = switch(planned);
         let watermarks = |high, low| PauseConfig { high: Bytes(high), low: Bytes(low) };
         assert_eq!(switch.flow_control, FlowControl::Pause(watermarks(280_000, 260_000)));
         assert_eq!(switch.reaction, Span::from_nanoseconds(3072));
         assert_eq!(switch.arbiter, Arbiter::RoundRobin);
         assert_eq!(switch.memory, SharedMemoryConfig { share: Bytes(300_000), policy: BufferPolicyConfig::default() });
-        let adapter = adapter(&lan, "2");
+        let adapter = adapter(adapter_of(&plan, "2"));
         assert_eq!(adapter.flow_control, FlowControl::Priority(watermarks(90_000, 80_000)));
         assert_eq!((adapter.voq_limit, adapter.egress_bytes), (Some(10), 150_000));
-        assert_eq!(lan.rate_of("2"), Some(Rate::megabits(10_000)));
+        assert_eq!(adapter_of(&plan, "2").line_rate, Rate::megabits(10_000));
     }
 }

@@ -6,9 +6,10 @@ use forebay_engine::GENERATED_IN_ROUND;
 use forebay_units::{QueueSize, Rate};
 
 use crate::applications::Application;
-use crate::lan::Lan;
 use crate::plan::outline::{Links, Outline, Role};
-use crate::schema::{Direction, FlowGroup, HostQueue, LinkSpec, OneOrMany, ScenarioSpec, Transport, UdpPattern};
+use crate::schema::{
+    Adapter, Direction, FlowGroup, HostQueue, LinkSpec, OneOrMany, ScenarioSpec, Transport, UdpPattern,
+};
 
 /// Of the packets on their way the buffers of access links and others hold some, too.
 const BESIDE_THE_BOTTLENECK: f64 = 1.5;
@@ -23,8 +24,8 @@ struct Shared<'a> {
 /// sources that do not wait for answers.
 pub(super) fn packets(outline: &Outline<'_>) -> (f64, f64) {
     let propagating = propagating(outline);
-    if let Some(lan) = &outline.lan {
-        return of_ethernet(outline.spec, lan, propagating);
+    if let Some(ethernet) = &outline.ethernet {
+        return of_ethernet(outline, ethernet.adapter, propagating);
     }
     let (windows, excess) = waiting(outline);
     (windows, excess + propagating + generated(outline))
@@ -50,19 +51,18 @@ fn generated(outline: &Outline<'_>) -> f64 {
 
 /// Windows wait in their adapters, and so does what UDP sends beyond the rate of its node's link. Generated frames that
 /// wait are numbers.
-fn of_ethernet(spec: &ScenarioSpec, lan: &Lan<'_>, propagating: f64) -> (f64, f64) {
-    let limit = lan.adapter.voq_limit.map_or(f64::INFINITY, |limit| match limit {
+fn of_ethernet(outline: &Outline<'_>, adapter: &Adapter, propagating: f64) -> (f64, f64) {
+    let spec = outline.spec;
+    let limit = adapter.voq_limit.map_or(f64::INFINITY, |limit| match limit {
         QueueSize::Packets(packets) | QueueSize::Bytes(packets) => packets as f64,
     });
     let (mut windows, mut excess) = (0.0, 0.0);
-    for group in &spec.flows {
+    for (number, group) in spec.flows.iter().enumerate() {
         let count = f64::from(group.flows());
         match &group.transport {
             Transport::Tcp(_) => windows += count * window(group).min(limit),
             Transport::Udp(udp) => {
-                let sources = group.from.iter().flat_map(|from| &from.0).take(group.flows() as usize);
-                let links_bps: f64 = sources.filter_map(|node| lan.rate_of(node)).map(bps).sum();
-                let excess_bps = (count * udp_bps(&udp.pattern) - links_bps).max(0.0);
+                let excess_bps = (count * udp_bps(&udp.pattern) - uplinks_bps(outline, number)).max(0.0);
                 let packets = excess_bps * spec.duration.seconds() / packet_bits(group);
                 excess += packets.min(count * limit);
             }
@@ -85,9 +85,8 @@ fn propagating(outline: &Outline<'_>) -> f64 {
             Transport::Udp(udp) => (count * udp_bps(&udp.pattern)).min(uplinks_bps(outline, number)),
             Transport::Frames(frames) => {
                 let duty = frames.on_off.as_ref().map_or(1.0, |on_off| on_off.duty);
-                let lan = outline.lan.iter();
-                let rates = lan.flat_map(|lan| lan.nodes.iter().filter_map(|node| lan.rate_of(node)));
-                (count * bps(frames.rate) * duty).min(rates.map(bps).sum())
+                let rates = outline.adapters().map(|(_, adapter)| bps(adapter.line_rate));
+                (count * bps(frames.rate) * duty).min(rates.sum())
             }
             Transport::Cells(cells) => {
                 outline.cells.as_ref().map_or(0.0, |it| f64::from(it.lines) * bps(it.rate) * cells.load)
@@ -109,15 +108,12 @@ fn receives(spec: &ScenarioSpec, host: &str) -> bool {
 /// The rate at which the sources of a group can send: that of their links together.
 fn uplinks_bps(outline: &Outline<'_>, group: usize) -> f64 {
     let flows = &outline.spec.flows[group];
-    if outline.named_nodes.is_empty() {
+    if outline.nodes.is_empty() {
         return uplink(outline, group).map_or(f64::INFINITY, |link| f64::from(flows.flows()) * bps(link.rate));
     }
     let is_source = |node: &str| flows.from.as_ref().is_none_or(|from| from.0.iter().any(|name| name == node));
-    let of_links = |links: &Links<'_>| {
-        let from = links.ends.into_iter().flatten().zip(links.directions());
-        from.filter(|(node, _)| is_source(node)).map(|(_, direction)| bps(direction.spec.rate)).sum::<f64>()
-    };
-    outline.links.iter().map(of_links).sum()
+    let own = outline.ways().filter(|([from, _], _)| is_source(outline.nodes[*from as usize].name));
+    own.map(|(_, direction)| bps(direction.spec.rate)).sum()
 }
 
 /// The link in front of the sources of a group, with the part of its rate that each flow has.

@@ -7,7 +7,7 @@ use forebay_units::{Rate, Span};
 use super::outline::{Direction, Outline, Role, Traffic};
 use super::{Plan, PlannedKind};
 use crate::load::{Scenario, WrittenPaths};
-use crate::schema::Fabric;
+use crate::schema::{Adapter, Fabric, ScenarioSpec, SharedMemorySwitch};
 
 /// Nodes, links, queues and groups of flows of a scenario.
 #[derive(Clone, Debug)]
@@ -98,7 +98,7 @@ pub fn plan_data(scenario: &Scenario) -> PlanData {
             Fabric::OutputQueued => ("output_queued", "limit", "", None, 1),
         };
         let from_here = |link: &&LinkData| plan.nodes[link.ends[0] as usize].name == crossbar.name;
-        let is_named = plan.outline.named_nodes.iter().any(|node| node.0 == crossbar.name);
+        let is_named = plan.outline.node(crossbar.name).is_some();
         QueueData {
             name: if is_named { format!("{}/{name}", crossbar.name) } else { name.to_owned() },
             paths: None,
@@ -113,11 +113,18 @@ pub fn plan_data(scenario: &Scenario) -> PlanData {
         }
     }));
     let nodes = plan.nodes.iter().map(|node| (node.name.clone(), node.kind.name())).collect();
-    let switches = plan.outline.lan.iter().flat_map(|lan| &lan.switches);
-    let tables = switches.map(|switch| written.of(&switch.path(&plan.outline.path).key("memory"), true));
+    let tables = plan.outline.ethernet_switches().map(|switch| written.of(&switch.path.key("memory"), true));
     let mut memory_paths: Vec<String> = tables.collect();
     memory_paths.dedup();
     PlanData { nodes, groups: groups(&plan), links, queues, memory_paths }
+}
+
+/// Properties of all adapters and of each Ethernet switch; `None` in a network without any.
+#[must_use]
+pub fn ethernet(spec: &ScenarioSpec) -> Option<(&Adapter, Vec<&SharedMemorySwitch>)> {
+    let outline = Outline::new(spec);
+    let switches = outline.ethernet_switches().map(|switch| switch.spec).collect();
+    Some((outline.ethernet?.adapter, switches))
 }
 
 /// The queues of links; and by the index of links in the outline and their direction the place of their queue.
@@ -132,14 +139,16 @@ fn described_queues(
             let Some(path) = &direction.path else { continue };
             let paths = [false, true].map(|by_name| written.of(path, by_name) + ".queue");
             let role = role(links.role, direction.traffic, is_back);
+            let sender = links.ends.map(|ends| outline.kind(ends[usize::from(is_back)]));
+            let is_of_ethernet = sender.is_some_and(PlannedKind::is_ethernet);
             let place = *by_path.entry(paths[0].clone()).or_insert_with(|| {
-                queues.push(queue_at(paths, direction, role, is_back, outline.lan.is_some()));
+                queues.push(queue_at(paths, direction, role, is_back, is_of_ethernet));
                 queues.len() - 1
             });
             places.insert((index, is_back), place);
             // A queue that both directions have is judged by the first, where most data is, and one of sources and
             // sinks by that of sources. In an Ethernet each direction may have most.
-            let is_second = is_back && places.get(&(index, false)) == Some(&place) && outline.lan.is_none();
+            let is_second = is_back && places.get(&(index, false)) == Some(&place) && !is_of_ethernet;
             if queues[place].role == role && !is_second {
                 queues[place].links.extend(outline.names_of(links, direction));
             }
@@ -208,7 +217,7 @@ impl PlannedKind<'_> {
     fn name(&self) -> &'static str {
         match self {
             Self::Host => "host",
-            Self::Adapter => "adapter",
+            Self::Adapter(_) => "adapter",
             Self::Router => "router",
             Self::Crossbar(_) => "crossbar",
             Self::EthernetSwitch(_) => "ethernet_switch",

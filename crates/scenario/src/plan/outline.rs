@@ -4,12 +4,13 @@
 //! and the plan makes the single links from it.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use forebay_document::Path;
 use forebay_switching::PathPolicyConfig;
 use forebay_units::Rate;
 
-use crate::lan::Lan;
+use super::named::{EthernetPlan, NamedNode};
 use crate::schema::{Fabric, FlowGroup, LinkSpec, ScenarioSpec, Transport};
 
 /// Where the links of a table are between the sources and the destinations of flows.
@@ -71,8 +72,6 @@ pub(crate) struct Direction<'s> {
     /// The table that describes it; none for a way back that follows from the way there.
     pub path: Option<Path>,
     pub traffic: Traffic,
-    /// Whether its senders are Ethernet switches that have a queue for each class.
-    pub has_class_queues: bool,
     /// A link's name is the instance between these.
     name: (Cow<'s, str>, &'static str),
 }
@@ -99,7 +98,7 @@ impl<'s> Direction<'s> {
         path: Option<Path>,
         traffic: Traffic,
     ) -> Self {
-        Self { spec, path, traffic, has_class_queues: false, name }
+        Self { spec, path, traffic, name }
     }
 
     /// The name of the link of this instance.
@@ -118,8 +117,8 @@ pub(crate) struct Links<'s> {
     pub crossed: Crossed,
     /// How many of them a flow crosses between its source's own link and its destination, on average.
     pub crossings: f64,
-    /// Names of the nodes at the ends, where the scenario names nodes.
-    pub ends: Option<[&'s str; 2]>,
+    /// The nodes at the ends, as indices of [`Outline::nodes`], where the scenario names nodes.
+    pub ends: Option<[u32; 2]>,
     /// Their length for forwarding.
     pub metric: u32,
 }
@@ -179,8 +178,11 @@ pub(crate) struct Outline<'s> {
     pub path: Path,
     pub links: Vec<Links<'s>>,
     pub crossbars: Vec<Crossbar<'s>>,
-    /// The nodes that `from` and `to` of flows may name, or may not because they forward packets.
-    pub named_nodes: Vec<(&'s str, bool)>,
+    /// The nodes, where the scenario names them.
+    pub nodes: Vec<NamedNode<'s>>,
+    pub(super) numbers: BTreeMap<&'s str, u32>,
+    /// Where there are Ethernet switches.
+    pub ethernet: Option<EthernetPlan<'s>>,
     /// The number of routers at which flows can enter, where there is a choice.
     pub entries: Option<u32>,
     /// Whether flows can have the hosts of other flows.
@@ -188,15 +190,8 @@ pub(crate) struct Outline<'s> {
     pub cells: Option<CellLines>,
     /// Which of several equal paths packets take, where there may be several.
     pub paths: Option<&'s PathPolicyConfig>,
-    pub lan: Option<Lan<'s>>,
     /// For each group of flows the links of its sources, as an index of `links`.
     uplinks: Vec<Option<usize>>,
-}
-
-/// The Ethernet of a scenario, if its network is one.
-#[must_use]
-pub fn lan(spec: &ScenarioSpec) -> Option<Lan<'_>> {
-    Outline::new(spec).lan
 }
 
 impl<'s> Outline<'s> {
@@ -206,12 +201,13 @@ impl<'s> Outline<'s> {
             path: Path::default().key("topology").key(spec.topology.name()),
             links: Vec::new(),
             crossbars: Vec::new(),
-            named_nodes: Vec::new(),
+            nodes: Vec::new(),
+            numbers: BTreeMap::new(),
+            ethernet: None,
             entries: None,
             shares_hosts: false,
             cells: None,
             paths: None,
-            lan: None,
             uplinks: vec![None; spec.flows.len()],
         }
     }
@@ -326,11 +322,11 @@ impl<'s> Outline<'s> {
 
     /// Names of a group's flows.
     pub fn flows_of<'a>(&'a self, group: &'a FlowGroup) -> Box<dyn Iterator<Item = String> + 'a> {
-        match (&group.transport, &self.cells, &self.lan) {
-            (Transport::Cells(_), Some(cells), _) => {
+        match (&group.transport, &self.cells) {
+            (Transport::Cells(_), Some(cells)) => {
                 Box::new(cells.pairs.iter().map(|&(input, output, _)| cell_flow(&group.name, input, output)))
             }
-            (Transport::Frames(_), _, lan) => Box::new(lan.iter().flat_map(|lan| lan.flow_names(group))),
+            (Transport::Frames(_), _) => Box::new(self.frame_flows(group)),
             _ => Box::new((0..group.flows()).map(|index| group.flow_name(index))),
         }
     }
@@ -342,9 +338,9 @@ impl<'s> Outline<'s> {
 
     /// Number of a group's flows.
     pub fn count_of(&self, group: &FlowGroup) -> u64 {
-        match (&group.transport, &self.cells, &self.lan) {
-            (Transport::Cells(_), Some(cells), _) => cells.pairs.len() as u64,
-            (Transport::Frames(_), _, lan) => lan.as_ref().map_or(0, |lan| lan.flow_count(group)),
+        match (&group.transport, &self.cells) {
+            (Transport::Cells(_), Some(cells)) => cells.pairs.len() as u64,
+            (Transport::Frames(_), _) => self.frame_flow_count(group),
             _ => u64::from(group.flows()),
         }
     }

@@ -1,6 +1,7 @@
 //! Topologies: which nodes there are and which links join them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use forebay_switching::PathPolicyConfig;
@@ -142,7 +143,7 @@ pub struct Graph {
     /// Which of several equally short paths a packet takes. With `congestion_management`: `single`.
     #[serde(default)]
     pub paths: PathPolicyConfig,
-    /// Ethernet switches only: properties of the adapter of every host.
+    /// Ethernet switches only: properties of the adapter of every host that is connected to one.
     #[serde(default)]
     pub adapter: Adapter,
     /// Ethernet switches only: congestion management, which slows down the sources of data. Default: none.
@@ -181,8 +182,8 @@ pub enum NodeKind {
     Cioq(Cioq),
     /// Forwards packets from one FIFO queue at each input; the fastest of its links is its line.
     InputQueued(InputQueued),
-    /// Forwards frames from memory that is divided among its inputs and shared by its outputs. A graph that has one has
-    /// no routers or switches of other kinds, and its hosts have adapters, each with one link.
+    /// Forwards frames from memory that is divided among its inputs and shared by its outputs. A host that is connected
+    /// to one has an adapter, and no other link. PAUSE works between these switches and adapters only.
     EthernetSwitch(SharedMemorySwitch),
 }
 
@@ -190,11 +191,19 @@ fn bare_kinds(schema: &mut Schema) {
     tagged::allow_bare(schema, &["cioq", "input_queued", "ethernet_switch"]);
 }
 
-impl NodeKind {
-    /// Whether it passes packets on.
+impl Node {
+    /// Whether it is an Ethernet switch.
     #[must_use]
-    pub fn forwards(&self) -> bool {
-        !matches!(self, Self::Host)
+    pub fn is_ethernet_switch(&self) -> bool {
+        matches!(self.kind, NodeKind::EthernetSwitch(_))
+    }
+}
+
+impl Graph {
+    /// The number of each node, by name.
+    #[must_use]
+    pub fn numbers(&self) -> BTreeMap<&str, usize> {
+        self.nodes.iter().enumerate().map(|(number, node)| (node.name.as_str(), number)).collect()
     }
 }
 

@@ -6,49 +6,47 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use petgraph::unionfind::UnionFind;
 
+use super::buffers::check_constant;
 use super::check::{Validity, check_name, check_rate, require};
-use super::frames::known_node;
-use super::lan::check_constant;
 use super::links;
-use crate::lan::Lan;
 use crate::schema::{Ethernet, EthernetNode, OTHERS, Service, ServiceAt};
 
 /// More than any scenario has; there is a path for each pair of switches.
-pub(super) const MOST_STATIONS: usize = 4096;
+pub(super) const MOST_ETHERNET_NODES: usize = 4096;
 /// Ports of a switch: the engine has a byte for the number of one.
 pub(super) const MOST_PORTS: usize = 256;
 
 /// Checks the network. It comes before everything that asks for names of flows.
-pub(crate) fn validate(ethernet: &Ethernet, lan: &Lan<'_>, path: &Path) -> Validity {
+pub(crate) fn validate(ethernet: &Ethernet, path: &Path) -> Validity {
     check_rate(ethernet.link.rate, &path.key("link.rate"))?;
     check_constant(ethernet.link.delay, &path.key("link.delay"))?;
     links::ethernet_impairments(&ethernet.link.impairments, &path.key("link.impairments"))?;
-    stations(ethernet, path)?;
+    nodes(ethernet, path)?;
     trunks(ethernet, path)?;
     ports(ethernet, path)?;
-    services(ethernet, lan, &path.key("service"))
+    services(ethernet, &path.key("service"))
 }
 
 /// Checks the names of switches and nodes, and that each node is joined to one switch.
-fn stations(ethernet: &Ethernet, path: &Path) -> Validity {
+fn nodes(ethernet: &Ethernet, path: &Path) -> Validity {
     let switches = path.key("switches");
     let count = ethernet.switches.len() + ethernet.nodes().count();
     let many = || format!("{count} switches and nodes");
-    require(count <= MOST_STATIONS, || switches.clone(), many, "expected at most 4096")?;
+    require(count <= MOST_ETHERNET_NODES, || switches.clone(), many, "expected at most 4096")?;
     let few = || "an Ethernet without two nodes".to_owned();
     require(ethernet.nodes().count() >= 2, || switches.clone(), few, "expected at least two in all")?;
     // Each name, and the switch that a node of that name is joined to.
     let mut known: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     for (index, switch) in ethernet.switches.iter().enumerate() {
         let at = switches.index(index).key("name");
-        check_station(&switch.name, &at)?;
+        check_node_name(&switch.name, &at)?;
         let second = known.insert(&switch.name, None).is_some();
         require(!second, || at, || format!("two switches are named `{}`", switch.name), "the second one")?;
     }
     for (index, switch) in ethernet.switches.iter().enumerate() {
         for (number, EthernetNode { name: node, .. }) in switch.nodes.iter().enumerate() {
             let at = || switches.index(index).key("nodes").index(number);
-            check_station(node, &at())?;
+            check_node_name(node, &at())?;
             let message = match known.insert(node, Some(&switch.name)) {
                 None => continue,
                 Some(None) => format!("`{node}` is the name of a switch"),
@@ -61,7 +59,7 @@ fn stations(ethernet: &Ethernet, path: &Path) -> Validity {
     Ok(())
 }
 
-pub(super) fn check_station(name: &str, path: &Path) -> Validity {
+pub(super) fn check_node_name(name: &str, path: &Path) -> Validity {
     check_name(name, path)?;
     let at = || path.clone();
     require(
@@ -121,10 +119,15 @@ fn ports(ethernet: &Ethernet, path: &Path) -> Validity {
     Ok(())
 }
 
-fn services(ethernet: &Ethernet, lan: &Lan<'_>, path: &Path) -> Validity {
+fn services(ethernet: &Ethernet, path: &Path) -> Validity {
     for (index, service) in ethernet.service.iter().enumerate() {
         let at = path.index(index);
-        known_node(lan, &service.node, &at.key("node"))?;
+        if !ethernet.nodes().any(|node| node == service.node) {
+            let message = format!("there is no node `{}`", service.node);
+            let label = "expected a name from the `nodes` of a switch";
+            let help = did_you_mean(&service.node, ethernet.nodes());
+            return Err(Invalid::new(at.key("node"), message, label).with_help(help));
+        }
         links::service_period(&service.period(), &at)?;
         if let Some(rate) = service.rate {
             let link = ethernet.link.rate;

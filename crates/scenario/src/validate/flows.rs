@@ -13,8 +13,8 @@ use super::{frames, switch};
 use crate::applications::Application;
 use crate::plan::outline::Outline;
 use crate::schema::{
-    Enters, FlowGroup, HostJitter, OneOrMany, RateStep, ScenarioSpec, SizeDistribution, SpanDistribution, Transport,
-    Udp, UdpPattern,
+    Enters, FlowGroup, HostJitter, OTHERS, RateStep, ScenarioSpec, SizeDistribution, SpanDistribution, Transport, Udp,
+    UdpPattern,
 };
 
 const MOST_FLOWS: u64 = 1 << 24;
@@ -52,16 +52,18 @@ pub(super) fn validate(outline: &Outline<'_>, path: &Path) -> Validity {
             Transport::Tcp(config) => tcp(group, config, &at)?,
             Transport::Udp(udp) => self::udp(group, udp, &at)?,
             Transport::Cells(cells) => switch::cells(group, cells, outline, &at)?,
-            Transport::Frames(frames) => frames::frames(group, frames, outline.lan.as_ref(), &at)?,
+            Transport::Frames(frames) => frames::frames(group, frames, outline, &at)?,
         }
         place(group, outline, reach.as_ref(), &at)?;
         hosts_of(group, outline, index, &at)?;
         host_jitter(group, &at)?;
     }
     unique_names(spec, path)?;
-    let Some(lan) = &outline.lan else { return Ok(()) };
+    if outline.ethernet.is_none() {
+        return Ok(());
+    }
     frames::unique_names(outline, path)?;
-    frames::load(lan, spec, path)
+    frames::load(outline, path)
 }
 
 /// Cells and frames have no hosts that process them.
@@ -87,7 +89,7 @@ pub(super) fn processing_time(jitter: &HostJitter, at: &Path) -> Validity {
 fn crosses(group: &FlowGroup, outline: &Outline<'_>, at: &Path) -> Validity {
     let is_cells = matches!(group.transport, Transport::Cells(_));
     let message = || "`cells` do not go over an Ethernet".to_owned();
-    let holds = !is_cells || outline.lan.is_none();
+    let holds = !is_cells || outline.ethernet.is_none();
     require(holds, || at.key("transport"), message, "expected `transport.frames`, `tcp` or `udp`")
 }
 
@@ -231,17 +233,9 @@ fn place(group: &FlowGroup, outline: &Outline<'_>, reach: Option<&Reach<'_>>, at
         let elsewhere = || "`enters` is for a chain".to_owned();
         require(group.enters.is_none(), key, elsewhere, "this topology is not a chain")?;
     }
-    let is_frames = matches!(group.transport, Transport::Frames(_));
-    match reach.filter(|_| !is_frames) {
-        Some(reach) => {
-            let none = || "a free graph has no access links of its own".to_owned();
-            require(group.access.is_none(), || at.key("access"), none, "describe the link in `topology.graph.links`")?;
-            ends(group, reach, at)
-        }
-        None => match &outline.lan {
-            Some(lan) => frames::ends(group, lan, at),
-            None => no_ends(group, at),
-        },
+    match reach {
+        Some(reach) => ends(group, outline, reach, at),
+        None => no_ends(group, at),
     }
 }
 
@@ -274,38 +268,49 @@ fn no_ends(group: &FlowGroup, at: &Path) -> Validity {
     Ok(())
 }
 
-fn ends(group: &FlowGroup, reach: &Reach<'_>, at: &Path) -> Validity {
-    let list = |key: &str, hosts: &Option<OneOrMany>| match hosts {
-        Some(OneOrMany(hosts)) => {
-            for (index, host) in hosts.iter().enumerate() {
-                reach.check_host(host, &at.key(key).index(index))?;
-            }
-            Ok(hosts.clone())
-        }
-        None => {
-            Err(Invalid::new(at.clone(), format!("missing key `{key}`"), format!("a flow of a graph needs `{key}`")))
-        }
+/// Checks where the flows of a group begin and end.
+fn ends(group: &FlowGroup, outline: &Outline<'_>, reach: &Reach<'_>, at: &Path) -> Validity {
+    let none = || "this topology has no access links".to_owned();
+    let label = "expected none: hosts have the links that `topology` describes";
+    require(group.access.is_none(), || at.key("access"), none, label)?;
+    let missing = |key: &str| {
+        Invalid::new(at.clone(), format!("missing key `{key}`"), format!("a flow of this topology needs `{key}`"))
     };
-    let (from, to) = (list("from", &group.from)?, list("to", &group.to)?);
-    // After the product of the two lengths the pairs repeat.
-    let pairs = (from.len() * to.len()).min(group.flows() as usize);
-    for index in 0..pairs {
-        let (source, sink) = (&from[index % from.len()], &to[index % to.len()]);
-        let there = || at.key("to").index(index % to.len());
-        let flow = || group.flow_name(index as u32);
-        require(
-            source != sink,
-            there,
-            || format!("`{}` would go from `{source}` to itself", flow()),
-            "expected another host",
-        )?;
-        let message = || format!("`{sink}` cannot be reached from `{source}`");
-        if !reach.reaches(source, sink) {
-            let invalid = Invalid::new(there(), message(), "no path of links and routers leads here");
-            return Err(
-                invalid.with_help("hosts do not forward packets: the path must lead through routers".to_owned())
-            );
+    let from = group.from.as_ref().ok_or_else(|| missing("from"))?;
+    let to = group.to.as_ref().ok_or_else(|| missing("to"))?;
+    let are_frames = matches!(group.transport, Transport::Frames(_));
+    if !are_frames && to.is_others() {
+        let message = format!("`to = \"{OTHERS}\"` is for frames");
+        return Err(Invalid::new(at.key("to"), message, "expected the name of a host, or a list of hosts"));
+    }
+    for (key, list) in [("from", from), ("to", to)] {
+        for (index, name) in list.0.iter().enumerate().filter(|_| key == "from" || !list.is_others()) {
+            reach.check_host(name, &at.key(key).index(index)).map_err(|invalid| {
+                let help = || "alone, `to = \"others\"` means every other host".to_owned();
+                if name == OTHERS && key == "to" { invalid.with_help(help()) } else { invalid }
+            })?;
         }
     }
+    if are_frames {
+        return frames::ends(group, outline, reach, at);
+    }
+    // After the product of the two lengths the pairs repeat.
+    for index in 0..(from.0.len() * to.0.len()).min(group.flows() as usize) {
+        let (source, sink) = (&from.0[index % from.0.len()], &to.0[index % to.0.len()]);
+        let there = || at.key("to").index(index % to.0.len());
+        let message = || format!("`{}` would go from `{source}` to itself", group.flow_name(index as u32));
+        require(source != sink, there, message, "expected another host")?;
+        reachable(reach, source, sink, there)?;
+    }
     Ok(())
+}
+
+/// Checks that there is a way between two hosts.
+pub(super) fn reachable(reach: &Reach<'_>, source: &str, sink: &str, at: impl Fn() -> Path) -> Validity {
+    if reach.reaches(source, sink) {
+        return Ok(());
+    }
+    let message = format!("`{sink}` cannot be reached from `{source}`");
+    let help = "hosts do not forward packets: the path must lead through routers or switches";
+    Err(Invalid::new(at(), message, "no path of links and routers leads here").with_help(help.to_owned()))
 }

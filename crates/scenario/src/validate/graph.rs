@@ -2,13 +2,12 @@
 
 use forebay_document::{Invalid, Path, did_you_mean};
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use forebay_switching::MAX_PORTS;
-use petgraph::unionfind::UnionFind;
 
 use super::check::{Validity, check_name, require};
-use super::ethernet::{MOST_PORTS, MOST_STATIONS, check_station};
+use super::ethernet::{MOST_ETHERNET_NODES, MOST_PORTS, check_node_name};
 use super::{links, switch};
 use crate::names;
 use crate::schema::{Adapter, Graph, GraphLink, Node, NodeKind, ScenarioSpec, SpanDistribution};
@@ -77,8 +76,7 @@ pub(crate) fn validate(graph: &Graph, path: &Path) -> Validity {
 
 /// Checks a graph whose links are known to be good and that has Ethernet switches, or has none and nothing for them.
 pub(crate) fn ethernet(graph: &Graph, path: &Path) -> Validity {
-    let is_switch = |node: &Node| matches!(node.kind, NodeKind::EthernetSwitch(_));
-    if !graph.nodes.iter().any(is_switch) {
+    if !graph.nodes.iter().any(Node::is_ethernet_switch) {
         for (key, given) in [
             ("adapter", graph.adapter != Adapter::default()),
             ("congestion_management", graph.congestion_management.is_some()),
@@ -88,74 +86,66 @@ pub(crate) fn ethernet(graph: &Graph, path: &Path) -> Validity {
         }
         return Ok(());
     }
+    let numbers = graph.numbers();
+    let mut degrees = vec![0; graph.nodes.len()];
+    let mut is_of_ethernet: Vec<bool> = graph.nodes.iter().map(Node::is_ethernet_switch).collect();
+    for link in &graph.links {
+        let ends = [&link.from, &link.to].map(|name| numbers[name.as_str()]);
+        ends.iter().for_each(|&end| degrees[end] += 1);
+        for [one, other] in [ends, [ends[1], ends[0]]] {
+            let is_host = matches!(graph.nodes[other].kind, NodeKind::Host);
+            is_of_ethernet[other] |= is_host && graph.nodes[one].is_ethernet_switch();
+        }
+    }
     let nodes = path.key("nodes");
-    let count = graph.nodes.len();
-    let many = || format!("{count} switches and hosts");
-    require(count <= MOST_STATIONS, || nodes.clone(), many, "expected at most 4096 in an Ethernet")?;
-    let numbers: BTreeMap<&str, usize> =
-        graph.nodes.iter().enumerate().map(|(index, node)| (node.name.as_str(), index)).collect();
-    let mut degrees = vec![0; count];
-    graph.links.iter().flat_map(|link| [&link.from, &link.to]).for_each(|name| degrees[numbers[name.as_str()]] += 1);
+    let count = is_of_ethernet.iter().filter(|is_of_ethernet| **is_of_ethernet).count();
+    let many = || format!("{count} Ethernet switches and hosts with adapters");
+    require(count <= MOST_ETHERNET_NODES, || nodes.clone(), many, "expected at most 4096")?;
     for (index, node) in graph.nodes.iter().enumerate() {
-        let at = nodes.index(index);
-        check_station(&node.name, &at.key("name"))?;
+        let at = nodes.index(index).key("name");
+        check_node_name(&node.name, &at)?;
         let links = degrees[index];
-        match &node.kind {
-            NodeKind::EthernetSwitch(_) => {
-                let message = || format!("the switch `{}` has {links} links", node.name);
-                require((1..=MOST_PORTS).contains(&links), || at.key("name"), message, "expected 1 to 256")?;
-            }
-            NodeKind::Host => {
-                let message = || format!("the host `{}` has {links} links", node.name);
-                require(links == 1, || at.key("name"), message, "expected one: its adapter has one port")?;
-            }
-            NodeKind::Router | NodeKind::Cioq(_) | NodeKind::InputQueued(_) => {
-                let message = format!("`{}` forwards packets next to Ethernet switches", node.name);
-                let label = "expected `ethernet_switch`: a graph that has one has no routers or other switches";
-                return Err(Invalid::new(at.key("kind"), message, label));
-            }
+        if node.is_ethernet_switch() {
+            let message = || format!("the switch `{}` has {links} links", node.name);
+            require((1..=MOST_PORTS).contains(&links), || at, message, "expected 1 to 256")?;
+        } else if is_of_ethernet[index] {
+            let message = || format!("the host `{}` has {links} links, one of them to an Ethernet switch", node.name);
+            require(links == 1, || at, message, "expected that one alone: its adapter has one port")?;
         }
     }
-    let mut joined = UnionFind::new(count);
     for (index, link) in graph.links.iter().enumerate() {
-        let at = path.key("links").index(index);
-        let name = names::graph_link(&link.from, &link.to);
-        for (key, given, label) in [
-            ("reverse", link.reverse.is_some(), "expected none: a link of an Ethernet is alike in both directions"),
-            ("metric", link.metric != 1, "expected 1: a path of an Ethernet is that of the fewest switches"),
-            (
-                "delay",
-                !matches!(link.delay, SpanDistribution::Constant(_)),
-                "expected one time: headroom follows from it",
-            ),
-        ] {
-            require(!given, || at.key(key), || format!("`{key}` of `{name}`, a link of an Ethernet"), label)?;
+        let ends = [&link.from, &link.to].map(|name| numbers[name.as_str()]);
+        let switches = ends.map(|end| graph.nodes[end].is_ethernet_switch());
+        if switches != [false; 2] {
+            let is_inside = ends.iter().all(|&end| is_of_ethernet[end]);
+            ethernet_link(link, switches, is_inside, &path.key("links").index(index))?;
         }
-        links::ethernet_impairments(&link.impairments, &at.key("impairments"))?;
-        let [from, to] = [&link.from, &link.to].map(|name| numbers[name.as_str()]);
-        let [from_switch, to_switch] = [from, to].map(|node| is_switch(&graph.nodes[node]));
-        service(link, from_switch && to_switch, &at.key("service"))?;
-        let hosts = || format!("`{name}` joins two hosts");
-        require(from_switch || to_switch, || at.key("to"), hosts, "expected an Ethernet switch at one end")?;
-        joined.union(from, to);
-    }
-    for (index, node) in graph.nodes.iter().enumerate() {
-        let message = || format!("no links lead from `{}` to `{}`", graph.nodes[0].name, node.name);
-        let name = || nodes.index(index).key("name");
-        require(joined.equiv(0, index), name, message, "not connected to the first node")?;
     }
     Ok(())
 }
 
-/// Checks the periods of another rate of a link of an Ethernet, which joins two switches or has none.
-fn service(link: &GraphLink, joins_switches: bool, path: &Path) -> Validity {
-    let message = || format!("`service` of `{}`, a link of an adapter", names::graph_link(&link.from, &link.to));
+/// Checks a link with Ethernet switches at these ends. It is inside an Ethernet, or leads to a node of another kind.
+fn ethernet_link(link: &GraphLink, switches: [bool; 2], is_inside: bool, at: &Path) -> Validity {
+    let name = names::graph_link(&link.from, &link.to);
+    for (key, given, label) in [
+        ("reverse", link.reverse.is_some(), "expected none: a link of an Ethernet is alike in both directions"),
+        ("metric", link.metric != 1, "expected 1: a path of an Ethernet is that of the fewest switches"),
+        ("delay", !matches!(link.delay, SpanDistribution::Constant(_)), "expected one time: headroom follows from it"),
+    ] {
+        require(!given || !is_inside, || at.key(key), || format!("`{key}` of `{name}`, a link of an Ethernet"), label)?;
+    }
+    let is_of_adapter = is_inside && switches != [true; 2];
+    let message = || format!("`service` of `{name}`, a link of an adapter");
     let label = "expected none: an adapter sends at the rate of its link";
-    require(link.service.is_empty() || joins_switches, || path.clone(), message, label)?;
-    for (number, period) in link.service.iter().enumerate() {
-        let above = || format!("a service above {}, the rate of the link", link.rate);
-        let holds = period.rate.is_none_or(|rate| rate <= link.rate);
-        require(holds, || path.index(number).key("rate"), above, "expected at most the link's rate")?;
+    require(link.service.is_empty() || !is_of_adapter, || at.key("service"), message, label)?;
+    let back = link.reverse.as_ref().map_or_else(|| at.clone(), |_| at.key("reverse"));
+    for ((spec, at), is_switch) in [(link.forward(), at.clone()), (link.backward(), back)].into_iter().zip(switches) {
+        links::ethernet_impairments(&spec.impairments, &at.key("impairments"))?;
+        for (number, period) in spec.service.iter().enumerate() {
+            let above = || format!("a service above {}, the rate of the link", spec.rate);
+            let holds = !is_switch || period.rate.is_none_or(|rate| rate <= spec.rate);
+            require(holds, || at.key("service").index(number).key("rate"), above, "expected at most the link's rate")?;
+        }
     }
     Ok(())
 }

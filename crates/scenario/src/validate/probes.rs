@@ -9,8 +9,7 @@ use forebay_units::Span;
 
 use super::check::{Validity, require};
 use crate::applications::Application;
-use crate::names;
-use crate::plan::outline::Outline;
+use crate::plan::outline::{Direction, Outline};
 use crate::schema::{FlowGauges, FlowGroup, Probes, SeriesKind};
 
 /// 800 MB of samples.
@@ -58,11 +57,11 @@ fn series(probes: &Probes, outline: &Outline<'_>, path: &Path) -> Validity {
 }
 
 fn flow_gauges(gauges: &FlowGauges, outline: &Outline<'_>, path: &Path) -> Validity {
-    if let Some(lan) = &outline.lan {
+    let is_queue = |direction: &Direction<'_>| direction.link_name("") == gauges.queue;
+    let mut of_ethernet = outline.ways().filter(|([from, _], _)| outline.kind(*from).is_ethernet());
+    if let Some(([from, _], direction)) = of_ethernet.find(|(_, direction)| is_queue(direction)) {
         let none = || "the outputs of this Ethernet keep no gauges of single flows".to_owned();
-        let sender = gauges.queue.split("->").next().and_then(|name| lan.switch(name));
-        let has_queue = lan.cables.iter().any(|cable| cable.queue.is_some() && is_of(&gauges.queue, cable.ends));
-        let has_gauges = has_queue && sender.is_some_and(|switch| !lan.has_class_queues(switch));
+        let has_gauges = direction.spec.queue.is_some() && !outline.has_class_queues(from);
         let label = "expected none: give it a `queue`, without queues for each class, or ask for `series`";
         require(has_gauges, || path.clone(), none, label)?;
     }
@@ -88,11 +87,6 @@ fn flow_gauges(gauges: &FlowGauges, outline: &Outline<'_>, path: &Path) -> Valid
         )?;
     }
     Ok(())
-}
-
-/// Whether it is the name of a link between these.
-fn is_of(link: &str, [one, other]: [&str; 2]) -> bool {
-    link == names::graph_link(one, other) || link == names::graph_link(other, one)
 }
 
 fn check_link(name: &str, what: &str, outline: &Outline<'_>, path: &Path) -> Validity {

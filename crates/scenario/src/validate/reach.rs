@@ -1,55 +1,50 @@
-//! The nodes that flows name, and which of them can be reached from which.
+//! The hosts that flows name, and which of them can be reached from which.
 
 use forebay_document::{Invalid, Path, did_you_mean};
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use petgraph::unionfind::UnionFind;
 
 use super::check::Validity;
 use crate::plan::outline::Outline;
 
+/// How many hosts a message names.
+const HOSTS_LISTED: usize = 12;
+
 /// Which host can reach which, hosts passing nothing on.
 pub(super) struct Reach<'a> {
-    nodes: &'a [(&'a str, bool)],
-    numbers: BTreeMap<&'a str, usize>,
-    neighbours: Vec<Vec<usize>>,
-    routers: UnionFind<usize>,
+    outline: &'a Outline<'a>,
+    neighbours: Vec<Vec<u32>>,
+    routers: UnionFind<u32>,
 }
 
 impl<'a> Reach<'a> {
     /// `None` if flows name no nodes.
-    pub fn new(outline: &'a Outline<'_>) -> Option<Self> {
-        let nodes = &outline.named_nodes[..];
-        if nodes.is_empty() {
+    pub fn new(outline: &'a Outline<'a>) -> Option<Self> {
+        if outline.nodes.is_empty() {
             return None;
         }
-        let numbers: BTreeMap<_, _> = nodes.iter().enumerate().map(|(index, node)| (node.0, index)).collect();
-        let mut neighbours = vec![Vec::new(); nodes.len()];
-        let mut routers = UnionFind::new(nodes.len());
-        for [from, to] in outline.links.iter().filter_map(|links| links.ends) {
-            let (Some(&from), Some(&to)) = (numbers.get(from), numbers.get(to)) else { continue };
-            neighbours[from].push(to);
-            neighbours[to].push(from);
-            if nodes[from].1 && nodes[to].1 {
+        let mut neighbours = vec![Vec::new(); outline.nodes.len()];
+        let mut routers = UnionFind::new(outline.nodes.len());
+        for ([from, to], _) in outline.ways() {
+            neighbours[from as usize].push(to);
+            if outline.kind(from).forwards() && outline.kind(to).forwards() {
                 routers.union(from, to);
             }
         }
-        Some(Self { nodes, numbers, neighbours, routers })
-    }
-
-    fn forwards(&self, node: usize) -> bool {
-        self.nodes[node].1
+        Some(Self { outline, neighbours, routers })
     }
 
     /// Whether there is a way from host `from` to host `to`.
     pub fn reaches(&self, from: &str, to: &str) -> bool {
-        let (Some(&from), Some(&to)) = (self.numbers.get(from), self.numbers.get(to)) else { return false };
-        if self.neighbours[from].contains(&to) {
+        let (Some(from), Some(to)) = (self.outline.node(from), self.outline.node(to)) else { return false };
+        if self.neighbours[from as usize].contains(&to) {
             return true;
         }
-        let regions = |host: usize| -> BTreeSet<usize> {
-            let routers = self.neighbours[host].iter().filter(|&&node| self.forwards(node));
+        let regions = |host: u32| -> BTreeSet<u32> {
+            let neighbours = self.neighbours[host as usize].iter();
+            let routers = neighbours.filter(|&&node| self.outline.kind(node).forwards());
             routers.map(|&router| self.routers.find(router)).collect()
         };
         !regions(from).is_disjoint(&regions(to))
@@ -57,19 +52,21 @@ impl<'a> Reach<'a> {
 
     /// Checks that `name` is that of a host.
     pub fn check_host(&self, name: &str, path: &Path) -> Validity {
-        let hosts = || self.nodes.iter().filter(|node| !node.1).map(|node| node.0);
-        match self.numbers.get(name) {
-            Some(&index) if !self.forwards(index) => Ok(()),
-            Some(_) => Err(Invalid::new(
-                path.clone(),
-                format!("`{name}` is not a host"),
-                "expected a host: only hosts carry flows",
-            )
-            .with_help(format!("connect a host to `{name}` by a link, or make it a host: kind = \"host\""))),
-            None => {
-                Err(Invalid::new(path.clone(), format!("there is no host `{name}`"), "expected the name of a host")
-                    .with_help(did_you_mean(name, hosts())))
+        if let Some(node) = self.outline.node(name) {
+            if !self.outline.kind(node).forwards() {
+                return Ok(());
             }
+            let label = "expected a host: only hosts carry flows";
+            return Err(Invalid::new(path.clone(), format!("`{name}` is not a host"), label)
+                .with_help(format!("connect a host to `{name}`, and name that host")));
         }
+        let hosts = || self.outline.nodes.iter().filter(|node| !node.kind.forwards()).map(|node| node.name);
+        let help = did_you_mean(name, hosts()).unwrap_or_else(|| {
+            let first: Vec<&str> = hosts().take(HOSTS_LISTED).collect();
+            let more = if hosts().nth(HOSTS_LISTED).is_some() { ", …" } else { "" };
+            format!("hosts here: {}{more}", first.join(", "))
+        });
+        let message = format!("there is no host `{name}`");
+        Err(Invalid::new(path.clone(), message, "expected the name of a host").with_help(help))
     }
 }

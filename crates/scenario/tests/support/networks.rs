@@ -1,7 +1,10 @@
-//! Random networks of every topology but the Ethernet, as scenarios.
+//! Random networks of every topology but `topology.ethernet`, as scenarios.
 //!
 //! All links of a network take their rates and delays from two of each, so that much happens at one instant. A run is
 //! as long as a few thousand packets at the higher rate, and no delay is longer than a part of that.
+
+#[path = "mixed.rs"]
+mod mixed;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -377,6 +380,8 @@ fn filled(text: &str, rates: [u64; 2], delays: [(u64, u8); 2], duration_ps: u64)
         .replace("<half>", &rate(rates[0] / 2))
         .replace("<tenth>", &rate(rates[0] / 10))
         .replace("<thousandth>", &rate(rates[0] / 1000))
+        .replace("<c0>", &delay((delays[0].0, 0)))
+        .replace("<c1>", &delay((delays[1].0, 0)))
         .replace("<d0>", &delay(delays[0]))
         .replace("<d1>", &delay(delays[1]))
 }
@@ -390,7 +395,8 @@ pub fn probes() -> impl Strategy<Value = String> {
 
 /// A scenario without probes and traces, as text.
 pub fn network() -> impl Strategy<Value = String> {
-    let topology = prop_oneof![2 => star(), 3 => dumbbell(), 2 => chain(), 3 => switch(), 5 => graph()];
+    let topology =
+        prop_oneof![2 => star(), 3 => dumbbell(), 2 => chain(), 3 => switch(), 5 => graph(), 5 => mixed::graph()];
     let cells = chosen(&["", "", "load = 0.4", "load = 0.3, burst_cells = 4.0", "load = 1.0"]);
     let groups = prop::collection::vec(group(), 1..5);
     (topology, palette(), groups, cells, 0_u64..4).prop_map(

@@ -20,22 +20,22 @@ use crate::packet::{FlowId, Packet};
 use crate::spec::flows::Flow;
 use crate::spec::{Distribution, NodeIndex, Transport};
 
-pub(super) struct Stations<'a> {
+pub(super) struct AdapterFlows<'a> {
     endpoints: &'a Endpoints<'a>,
     /// By node.
     flows_at: BTreeMap<NodeIndex, Vec<FlowId>>,
 }
 
-impl<'a> Stations<'a> {
+impl<'a> AdapterFlows<'a> {
     /// # Errors
-    /// If a flow begins or ends at a switch, has cells or frames without an adapter at each end, or has packets without
-    /// room for the tags of all congestion points.
+    /// If a flow begins or ends at a switch, has cells at an adapter, or has packets without room for the tags of all
+    /// congestion points.
     pub fn new(
         graph: &Graph,
         congestion: Option<&CongestionManagement>,
         endpoints: &'a Endpoints<'a>,
     ) -> Result<Self, RunError> {
-        let mut stations = Self { flows_at: BTreeMap::new(), endpoints };
+        let mut adapter_flows = Self { flows_at: BTreeMap::new(), endpoints };
         let points = (0..).zip(&graph.kinds).filter(|(_, kind)| **kind == Kind::EthernetSwitch);
         let points: usize = points.map(|(node, _)| graph.out.of(node).len()).sum();
         let are_tagged = congestion.is_some_and(CongestionManagement::tags_frames);
@@ -50,21 +50,17 @@ impl<'a> Stations<'a> {
                 Transport::Cells { .. } if are_adapters != [false; 2] => {
                     return refused("an Ethernet carries no cells");
                 }
-                Transport::Frames { .. } if are_adapters != [true; 2] => return refused("frames without adapters"),
-                _ if congestion.is_some() && are_adapters != [true; 2] => {
-                    return refused("congestion management needs adapters at both ends");
-                }
                 Transport::Tcp { .. } | Transport::Udp { .. } if are_tagged && points > Packet::MOST_TAGS as usize => {
                     return refused("more congestion points than its packets can tell apart");
                 }
                 _ => {}
             }
-            stations.flows_at.entry(flow.source).or_default().push(number);
+            adapter_flows.flows_at.entry(flow.source).or_default().push(number);
             if flow.destination != flow.source {
-                stations.flows_at.entry(flow.destination).or_default().push(number);
+                adapter_flows.flows_at.entry(flow.destination).or_default().push(number);
             }
         }
-        Ok(stations)
+        Ok(adapter_flows)
     }
 
     /// Adds the flows that begin or end at the adapter `node`, and its endpoints.
