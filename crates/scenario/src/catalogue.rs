@@ -1,5 +1,5 @@
-//! The choices to list and explain: disciplines, schedulers, schemes of congestion management, path and buffer policies,
-//! transports and topologies, each with its parameters.
+//! The choices to list and explain: disciplines, schedulers, schemes of congestion management, path and buffer
+//! policies, transports and topologies, each with its parameters.
 //!
 //! Nothing is written twice: a discipline's text is the opening comment of its source file, its parameters are those of
 //! its configuration.

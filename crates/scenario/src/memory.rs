@@ -25,8 +25,9 @@ const FRAME_FLOW: f64 = 1_500.0;
 const LINK: f64 = 400.0;
 /// A queue with its counters and results, but for its discipline's state.
 const QUEUE: f64 = 1_100.0;
-/// The memory of a queue for each flow, in both directions, from the first to the last that it has seen; for each flow
-/// that it has seen, if these are fewer than one in [`SCATTERED_BELOW`]; and the row of results of a flow.
+/// The memory of a queue for each flow, in both directions, with the row of results of a flow. Rows are in order from
+/// the first flow to the last that the queue has seen, or scattered, if it has seen fewer than one in
+/// [`SCATTERED_BELOW`].
 const ROW: f64 = 160.0;
 const SCATTERED_ROW: f64 = 260.0;
 const SCATTERED_BELOW: f64 = 16.0;

@@ -57,8 +57,9 @@ pub trait BufferPolicy: Send + core::fmt::Debug {
     fn release(&mut self, _frame: Frame, _memory: &Memory) {}
 }
 
-/// Declares [`BufferPolicyConfig`]. An entry is the description in the schema, then the variant, the name in a scenario,
-/// and the configuration in its module, whose file has that name. There `build` creates the policy of a switch.
+/// Declares [`BufferPolicyConfig`]. An entry is the description in the schema, then the variant, the name in a
+/// scenario, and the configuration in its module, whose file has that name. There `build` creates the policy of a
+/// switch.
 macro_rules! buffer_policies {
     ($($(#[$description:meta])* $variant:ident, $name:literal, $module:ident::$config:ident;)*) => {
         /// How the memory of a switch is divided: exactly one of these.

@@ -220,7 +220,8 @@ impl Maker<'_> {
 
     /// A message to a source leaves by the port on which its data frame arrived.
     fn check_ways_back(&self, node: NodeIndex, outputs: &[(u32, LinkId)]) -> Result<(), RunError> {
-        let returns = |ways: &[(u32, LinkId)]| ways.len() == 2 && ways[0].0 % 2 == 0 && ways[1].0 == ways[0].0 + 1;
+        let returns =
+            |ways: &[(u32, LinkId)]| ways.len() == 2 && ways[0].0.is_multiple_of(2) && ways[1].0 == ways[0].0 + 1;
         let Some(ways) = outputs.chunks(2).find(|ways| !returns(ways)) else { return Ok(()) };
         let (name, node) = (self.flows.get(ways[0].0 as usize / 2).name, &self.names[node as usize]);
         Err(RunError::Invariant(format!("`{name}` crosses `{node}` in one direction alone")))

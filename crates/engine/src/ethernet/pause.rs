@@ -94,7 +94,7 @@ impl PauseTx {
         self.poll_at < Time::NEVER
     }
 
-    /// What is stopped, with the bytes that the buffer must release before it continues.
+    /// The stopped classes, with the bytes that the buffer must release before they continue.
     pub fn stops(&self, excess: u64, excess_of_class: impl Fn(usize) -> u64) -> Stops {
         let is_stopped = |class: usize| self.senders[class].is_pausing();
         if self.senders.len() < SharedMemory::CLASSES {

@@ -75,7 +75,7 @@ fn a_port_that_chooses_commits_the_next_frame_only() {
 fn a_frame_takes_the_time_of_the_rate_that_the_port_has_then() {
     let slow = ServiceStep { from: at(1200), rate: Rate::new(1_000_000_000) };
     let mut port = port(Arbiter::Fifo, vec![slow]);
-    // What begins after a change is not committed before it.
+    // A frame that begins after a change is not committed before it.
     assert_eq!(commit(&mut port, 3), [at(0)]);
     assert_eq!(port.first_end, at(1200));
     port.commit(&frame(1), at(1200), 0, 0, at(1200), &mut channels());

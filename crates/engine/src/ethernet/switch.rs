@@ -1,9 +1,9 @@
 //! An Ethernet switch. A buffer policy divides its memory.
 //!
-//! A completely arrived frame takes memory, or is lost. It joins the queue of its output and
-//! is shown to the congestion point. Its memory is free when its transmission ends. An input that holds too
-//! much stops its feeder by PAUSE. A paused output finishes the current frame and begins no other of the paused classes. Messages to sources
-//! go ahead of data, ignore PAUSE and take no memory. Probes to destinations queue with the data.
+//! A completely arrived frame takes memory, or is lost. It joins the queue of its output and is shown to the congestion
+//! point. Its memory is free when its transmission ends. An input that holds too much stops its feeder by PAUSE. A
+//! paused output finishes the current frame and begins no other of the paused classes. Messages to sources go ahead of
+//! data, ignore PAUSE and take no memory. Probes to destinations queue with the data.
 //!
 //! A departure is committed as early as possible, mostly on arrival, so that most frames need no further event. An idle
 //! port that chooses among its frames waits for the last arrival of the instant: no frame of a high class waits for one
@@ -228,7 +228,7 @@ impl EthernetSwitch {
     /// Sends what the port may send: PAUSE, then messages, then data.
     #[inline]
     fn look_at(&mut self, number: usize, now: Time, channels: &mut Channels) {
-        // If this port ends a transmission at `now`, the feeder that waits for it is told in the port's own turn.
+        // If this port ends a transmission at `now`, its own turn handles the feeder that waits for it.
         self.release(number, if self.has_stopped { just_before(now) } else { now });
         let port = &mut self.ports[number];
         if port.control.waits() {

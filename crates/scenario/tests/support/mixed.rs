@@ -103,7 +103,8 @@ impl Tree {
     /// Whether two nodes may have a further link. A host with an adapter has none, and others become none.
     fn may_join(&self, ends: [usize; 2]) -> bool {
         let has_host = ends.iter().any(|&end| self.node_of(end).is_some());
-        !ends.iter().any(|&end| self.has_adapter(end)) && !(has_host && ends.iter().any(|&end| self.is_switch(end)))
+        let would_add_adapter = has_host && ends.iter().any(|&end| self.is_switch(end));
+        !would_add_adapter && ends.iter().all(|&end| !self.has_adapter(end))
     }
 
     /// The ends of all links, with their keys.

@@ -6,7 +6,7 @@
 //! all outputs.
 //!
 //! # When to use it
-//! Use it for lossless Ethernet: what an input holds depends on its own feeder only, which PAUSE stops. An overloaded
+//! Use it for lossless Ethernet: the bytes of an input depend on its own feeder only, which PAUSE stops. An overloaded
 //! output may fill every partition and so delay the frames of other outputs.
 //!
 //! # Example

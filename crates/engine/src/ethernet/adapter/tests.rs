@@ -291,7 +291,8 @@ proptest! {
                 let number = if message.is_some() { 0 } else { frame.number() };
                 (frame.time, frame.flow_id(), frame.is_ack(), number, *message)
             }).collect();
-            (frames, control_count.created, control_count.consumed, report.frames_lost, report.memory_max_bytes, ingress.source_drops)
+            let [created, consumed] = [control_count.created, control_count.consumed];
+            (frames, created, consumed, report.frames_lost, report.memory_max_bytes, ingress.source_drops)
         };
         let in_time = run(0);
         prop_assert!(in_time.0.is_sorted_by_key(|frame| frame.0));

@@ -155,7 +155,7 @@ impl RowIndex {
     fn slot(&self, direction: u32) -> usize {
         // Multiplicative hashing by the golden ratio (Knuth, The Art of Computer Programming, section 6.4).
         let hash = direction.wrapping_mul(0x9e37_79b9);
-        let mut slot = (u64::from(hash) * self.slots.len() as u64 >> 32) as usize;
+        let mut slot = ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize;
         while self.slots[slot] != FREE && (self.slots[slot] >> 32) as u32 != direction {
             slot = (slot + 1) & (self.slots.len() - 1);
         }
