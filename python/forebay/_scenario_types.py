@@ -3691,7 +3691,7 @@ class CioqNodeKind(BaseModel):
 
 class PartitionsBufferPolicyConfig(BaseModel):
     """
-    Forwards frames from memory that is divided among its inputs and shared by its outputs. A host that is connected to one has an adapter, and no other link. PAUSE works between these switches and adapters only.
+    Each input has its share of the memory for itself; all outputs use it.
     """
 
     model_config = ConfigDict(
@@ -4366,7 +4366,7 @@ class TcpConfig(BaseModel):
 
 class EthernetSwitchNodeKind(BaseModel):
     """
-    Forwards frames from memory that is divided among its inputs and shared by its outputs. A graph that has one has no routers or switches of other kinds, and its hosts have adapters, each with one link.
+    Forwards frames from memory that is divided among its inputs and shared by its outputs. A host that is connected to one has an adapter, and no other link. PAUSE works between these switches and adapters only.
     """
 
     model_config = ConfigDict(
