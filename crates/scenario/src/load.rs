@@ -39,6 +39,7 @@ const MISPLACED: &[(&str, &str)] = &[
     ("loss", "it is an impairment of a link: `impairments.loss = 0.01`"),
     ("duplication", "it is an impairment of a link: `impairments.duplication = 0.001`"),
     ("jitter", "it is an impairment of a link: `impairments.jitter = { uniform = [\"0 ms\", \"5 ms\"] }`"),
+    ("output_limit", "it belongs to a buffer policy: `buffer.partitions.output_limit.static = \"60 KB\"`"),
     ("impairments", OF_A_LINK),
     ("service", OF_A_LINK),
     ("bandwidth", "a link has a `rate`"),

@@ -64,6 +64,11 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "memory = \"300 KB\"\nbuffer = \"dynamic_threshold\"\npause",
     ),
     (
+        "output_limit_outside_of_its_policy",
+        "memory = \"300 KB\"\npause",
+        "memory = \"300 KB\"\noutput_limit.static = \"60 KB\"\npause",
+    ),
+    (
         "output_limit_of_nothing",
         "memory = \"300 KB\"\npause",
         "memory = \"300 KB\"\nbuffer.partitions.output_limit.dynamic = 0.0\npause",

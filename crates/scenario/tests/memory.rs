@@ -12,7 +12,8 @@ const PEAK: &str = "peak bytes: ";
 /// No test by itself: the code of the processes that the others start.
 #[test]
 fn runs_what_it_is_given() {
-    let Ok(text) = std::env::var(SCENARIO) else { return };
+    let Ok(path) = std::env::var(SCENARIO) else { return };
+    let text = std::fs::read_to_string(path).unwrap();
     let result = run(&scenario(&text), None, None, &mut |_| true).unwrap_or_else(|error| panic!("{error}"));
     println!("{PEAK}{}", result.engine.peak_rss_bytes);
 }
@@ -24,11 +25,15 @@ fn scenario(text: &str) -> Scenario {
 /// The most memory that a process held that ran the scenario, in bytes.
 fn peak(text: &str) -> f64 {
     let this = std::env::current_exe().unwrap();
+    let name = format!("forebay-memory-{:?}.toml", std::thread::current().id());
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).unwrap();
     let child = Command::new(this)
         .args(["--exact", "runs_what_it_is_given", "--nocapture"])
-        .env(SCENARIO, text)
+        .env(SCENARIO, &path)
         .output()
         .unwrap();
+    std::fs::remove_file(path).unwrap();
     let output = String::from_utf8_lossy(&child.stdout);
     let number = output.lines().find_map(|line| line.split_once(PEAK)).map(|(_, number)| number);
     number.and_then(|number| number.trim().parse().ok()).unwrap_or_else(|| panic!("{output}"))

@@ -50,8 +50,13 @@ fn ethernet_link() -> impl Strategy<Value = EthernetLink> {
 
 fn ethernet_switch() -> impl Strategy<Value = String> {
     let memory = chosen(&["\"20 KB\"", "\"100 KB\""]);
-    let further =
-        chosen(&["", "", ", strict_priority = true", ", forwarding_delay = \"20 us\"", ", output_limit.dynamic = 1.0"]);
+    let further = chosen(&[
+        "",
+        "",
+        ", strict_priority = true",
+        ", forwarding_delay = \"20 us\"",
+        ", buffer.dynamic_threshold.alpha = 1.0",
+    ]);
     (memory, further).prop_map(|(memory, further)| format!("{SWITCH}memory = {memory}{further}"))
 }
 
