@@ -62,7 +62,7 @@ def ns_per_decision(guest: type[fb.AdmissionLaw | fb.QueueDiscipline]) -> float:
         topology={"star": {"access": link, "bottleneck": {**link, "queue": {"python": guest}}}},
         flows=[{"name": "tcp", "transport": "tcp"}],
     )
-    text, guests = scenario.to_toml(), scenario.guests()
+    text, guests = scenario.to_toml(), scenario.custom()
     return _core.queue_cost(text, "guests.toml", (), "bottleneck", [1.0] * 16, 1000, 1.2, guests)["ns_per_packet"]
 
 

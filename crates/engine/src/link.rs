@@ -158,7 +158,7 @@ impl Link {
         let start = self.enter(packet);
         let sent = self.transmit(packet, start, &channels.measured, &channels.tables);
         if self.state & IMPAIRED != 0 {
-            return self.impair_and_send(sent, channels);
+            return self.impair_and_send(sent.word_by_word(), channels);
         }
         channels.send_by_link(self.way, sent.word_by_word());
     }
@@ -168,7 +168,7 @@ impl Link {
     pub fn send(&mut self, packet: &Packet, start: Time, channels: &mut Channels) {
         let sent = self.transmit(packet, start, &channels.measured, &channels.tables);
         if self.state & IMPAIRED != 0 {
-            return self.impair_and_send(sent, channels);
+            return self.impair_and_send(sent.word_by_word(), channels);
         }
         channels.send(self.way, sent);
     }

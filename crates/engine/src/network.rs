@@ -71,7 +71,7 @@ impl NetworkBuilder {
         self.network.links.add(link)
     }
 
-    /// Adds a flow. One with data both ways becomes two ([`FlowSpec::flows`]): the data of the client is a flow of its
+    /// Adds a flow. One with data both ways becomes two: the data of the client is a flow of its
     /// own, named `NAME/request`.
     pub fn add_flow(&mut self, flow: FlowSpec) {
         let request = match &flow.transport {

@@ -125,7 +125,9 @@ def _load_all(paths: list[Path]) -> list[Experiment]:
 class _Session:
     """One call of `reproduce`."""
 
-    def __init__(self, plans: list[Plan], out: Path, as_json: bool, simulate: Simulate, custom: CustomDisciplines | None) -> None:
+    def __init__(
+        self, plans: list[Plan], out: Path, as_json: bool, simulate: Simulate, custom: CustomDisciplines | None
+    ) -> None:
         self.plans = plans
         self.custom = custom
         self.out = out

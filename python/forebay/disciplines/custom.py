@@ -153,7 +153,12 @@ def _plan(name: str, custom: type) -> Plan:
             message = f"{name} is a compiled law, and Numba is not installed\nhint: pip install 'forebay[numba]'"
             raise InputError(message) from None
     return Plan(
-        custom, issubclass(custom, AdmissionLaw), methods, custom.name or custom.__name__, compiled, tuple(custom.gauges)
+        custom,
+        issubclass(custom, AdmissionLaw),
+        methods,
+        custom.name or custom.__name__,
+        compiled,
+        tuple(custom.gauges),
     )
 
 

@@ -64,10 +64,10 @@ pub(crate) struct Adapter {
     /// Classes with probes, and classes of the flows that begin here.
     probing: u8,
     classes: u8,
-    /// By flow: index of its data queue in `ingress`, or its index in `egress`.
+    /// By flow: index of its data queue in `transmit`, or its index in `receive`.
     numbers: Vec<u32>,
-    egress: Receive,
-    ingress: Transmit,
+    receive: Receive,
+    transmit: Transmit,
     /// The queue of the frame being sent, if its reaction point must be notified on time.
     sending: Option<usize>,
     control: ControlPort,
@@ -94,11 +94,11 @@ impl Adapter {
         }
         let answers_data =
             attached.is_some() || spec.congestion.as_ref().is_some_and(CongestionManagement::answers_data);
-        let ingress = Transmit::new(parts.sources, parts.generators, spec.voq_limit, spec.rate_limiters, out_rate);
+        let transmit = Transmit::new(parts.sources, parts.generators, spec.voq_limit, spec.rate_limiters, out_rate);
         let mut adapter = Self {
-            classes: ingress.classes(),
-            ingress,
-            egress: Receive::new(parts.destinations, answers_data, spec.egress_bytes, in_rate, spec.service),
+            classes: transmit.classes(),
+            transmit,
+            receive: Receive::new(parts.destinations, answers_data, spec.egress_bytes, in_rate, spec.service),
             control: ControlPort::new(
                 PauseTx::new(spec.flow_control, in_rate),
                 PauseRx::new(parts.pause_by_class, out_rate, spec.reaction),
@@ -135,19 +135,19 @@ impl Adapter {
 
     #[cold]
     fn tell_sent(&mut self, number: usize, now: Time, channels: &mut Channels) {
-        let probe = self.ingress.sent(number, self.free_at);
+        let probe = self.transmit.sent(number, self.free_at);
         self.send_probe(number, probe, now, channels);
         self.plan_upkeep();
     }
 
     #[inline(always)]
     fn empty_until(&mut self, now: Time, channels: &mut Channels) {
-        while self.egress.leaves_at <= now {
-            let frame = self.egress.leave();
-            if self.rows.is_control(frame.flow_id()) || self.egress.answers_data {
+        while self.receive.leaves_at <= now {
+            let frame = self.receive.leave();
+            if self.rows.is_control(frame.flow_id()) || self.receive.answers_data {
                 self.answer(&frame, channels);
             } else {
-                self.egress.deliver(self.numbers[frame.flow_id() as usize] as usize, &frame);
+                self.receive.deliver(self.numbers[frame.flow_id() as usize] as usize, &frame);
             }
             self.watch_buffer(usize::from(frame.class() & 7), frame.time);
         }
@@ -163,10 +163,10 @@ impl Adapter {
         let answer = if self.rows.is_control(frame.flow_id()) {
             let probe = channels.tables.messages.take(frame.number());
             self.control_count.consumed += 1;
-            self.egress.reflect(number, &probe, frame.time)
+            self.receive.reflect(number, &probe, frame.time)
         } else {
-            self.egress.deliver(number, frame);
-            self.egress.tell_delivered(number, frame)
+            self.receive.deliver(number, frame);
+            self.receive.tell_delivered(number, frame)
         };
         self.tell_source(number, answer, frame.time, channels);
     }
@@ -180,10 +180,10 @@ impl Adapter {
     }
 
     fn take_sent(&mut self, now: Time, channels: &mut Channels) {
-        let Self { attached, ingress, lost, .. } = self;
+        let Self { attached, transmit, lost, .. } = self;
         let Some(attached) = attached else { return };
         for (packet, queue) in attached.take_sent(now) {
-            if !ingress.push(queue, packet, packet.time) {
+            if !transmit.push(queue, packet, packet.time) {
                 lost.add(&packet, &channels.measured);
                 channels.release(&packet);
             }
@@ -199,22 +199,22 @@ impl Adapter {
 
     #[inline]
     fn watch_buffer(&mut self, class: usize, now: Time) {
-        self.control.orders.watch(class, self.egress.used_bytes, self.egress.used_by_class[class], now);
+        self.control.orders.watch(class, self.receive.used_bytes, self.receive.used_by_class[class], now);
     }
 
-    /// `number` is the index of the flow in `egress`.
+    /// `number` is the index of the flow in `receive`.
     #[cold]
     fn tell_source(&mut self, number: usize, message: Option<Message>, now: Time, channels: &mut Channels) {
         let Some(message) = message else { return };
-        let DestinationFlow { flow, class, .. } = self.egress.flows[number];
+        let DestinationFlow { flow, class, .. } = self.receive.flows[number];
         self.control.messages.push(self.rows.message(flow, class, flags::ACK, message, now, channels));
     }
 
-    /// `number` is the index of the queue in `ingress`.
+    /// `number` is the index of the queue in `transmit`.
     #[cold]
     fn send_probe(&mut self, number: usize, message: Option<Message>, now: Time, channels: &mut Channels) {
         let Some(message) = message else { return };
-        let PacketFields { flow, class, .. } = self.ingress.queues[number].fields;
+        let PacketFields { flow, class, .. } = self.transmit.queues[number].fields;
         self.probes[usize::from(class)].push(self.rows.message(flow, class, 0, message, now, channels));
         self.probing |= 1 << class;
     }
@@ -232,9 +232,9 @@ impl Adapter {
             self.free_at = now + self.control_transmission;
             return self.uplink.pass_on_by_link(&frame, channels);
         }
-        self.ingress.generate(now);
-        if let Some(number) = self.ingress.next_queue(self.control.obeyed.free_classes(now), now) {
-            let (frame, sent_at, is_heard) = self.ingress.take(number, now);
+        self.transmit.generate(now);
+        if let Some(number) = self.transmit.next_queue(self.control.obeyed.free_classes(now), now) {
+            let (frame, sent_at, is_heard) = self.transmit.take(number, now);
             self.sending = is_heard.then_some(number);
             self.free_at = sent_at;
             self.uplink.pass_on_by_link(&frame, channels);
@@ -269,10 +269,10 @@ impl Adapter {
 
     #[inline(always)]
     fn buffer(&mut self, frame: &Packet, is_probe: bool, channels: &mut Channels) {
-        if !self.egress.arrive(frame, is_probe) {
+        if !self.receive.arrive(frame, is_probe) {
             return self.lose(frame, channels);
         }
-        self.control.report.memory(self.egress.used_bytes);
+        self.control.report.memory(self.receive.used_bytes);
         self.watch_buffer(usize::from(frame.class() & 7), frame.time);
     }
 
@@ -306,8 +306,8 @@ impl Adapter {
             self.control_count.consumed += 1;
             let message = channels.tables.messages.take(frame.number());
             self.end_transmission(frame.time, channels);
-            self.ingress.receive(self.number(frame.flow_id()), &message, frame.time);
-            self.sending = self.ingress.to_be_heard(frame.time);
+            self.transmit.receive(self.number(frame.flow_id()), &message, frame.time);
+            self.sending = self.transmit.to_be_heard(frame.time);
         } else {
             self.buffer(frame, true, channels);
         }
@@ -332,8 +332,8 @@ impl Adapter {
             self.react(now, channels);
         } else if self.is_emptied_on_time() {
             // Another frame can change only the next departure from the buffer.
-            self.due = self.due.min(self.egress.leaves_at);
-            self.upkeep_at = self.upkeep_at.min(self.egress.leaves_at);
+            self.due = self.due.min(self.receive.leaves_at);
+            self.upkeep_at = self.upkeep_at.min(self.receive.leaves_at);
         }
     }
 }

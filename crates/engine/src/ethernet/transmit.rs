@@ -53,7 +53,7 @@ impl Transmit {
             }
         }
         let count = sources.len();
-        let mut ingress = Self {
+        let mut transmit = Self {
             queues: sources.into_iter().map(|source| VirtualQueue::new(source, line)).collect(),
             generators: Generators::new(generators.into_iter().zip(flows_of)),
             limit: voq_limit.unwrap_or(u32::MAX),
@@ -69,9 +69,9 @@ impl Transmit {
             messages_ignored: 0,
         };
         for number in 0..count {
-            ingress.follow_reaction(number, Time::ZERO);
+            transmit.follow_reaction(number, Time::ZERO);
         }
-        ingress
+        transmit
     }
 
     /// Generates the frames due by `now`. Generates later ones early where no result changes, which saves wake-ups.

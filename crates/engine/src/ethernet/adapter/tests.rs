@@ -60,7 +60,7 @@ fn a_limiter_that_is_not_there_cannot_be_had() {
     node.run(&messages, at(1000));
     let received: Vec<Time> = log.lock().unwrap().iter().map(|&(_, at)| at).collect();
     assert_eq!(received, [at(100), at(300), at(400), at(500)]);
-    assert_eq!(node.adapter.ingress.messages_ignored, 1);
+    assert_eq!(node.adapter.transmit.messages_ignored, 1);
 }
 
 #[test]
@@ -69,9 +69,9 @@ fn a_queue_takes_no_more_frames_than_its_limit() {
     setup.spec.voq_limit = Some(3);
     let mut node = setup.node();
     node.run(&[], at(120_000));
-    node.adapter.ingress.generate(at(120_000));
+    node.adapter.transmit.generate(at(120_000));
     // 101 slots: 202 frames generated, 101 sent, at most 2 * 3 queued.
-    assert!((95..=98).contains(&node.adapter.ingress.source_drops), "{}", node.adapter.ingress.source_drops);
+    assert!((95..=98).contains(&node.adapter.transmit.source_drops), "{}", node.adapter.transmit.source_drops);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_slow_node_fills_its_buffer_and_stops_the_switch_until_it_has_emptied() {
     assert_eq!(node.orders(), [(order(PauseSender::STOP), 3600), (order(PauseSender::GO), 1200 + 4 * 12_000)]);
     assert_eq!(node.adapter.control.report.memory_max_bytes, 5 * 1500);
     assert_eq!(node.adapter.control.report.pause_frames_sent, 2);
-    assert_eq!((node.adapter.egress.used_bytes, node.adapter.control.report.frames_lost), (0, 0));
+    assert_eq!((node.adapter.receive.used_bytes, node.adapter.control.report.frames_lost), (0, 0));
 }
 
 #[test]
@@ -284,7 +284,7 @@ proptest! {
                 });
             }
             node.run(&incoming, at(400_000));
-            let Adapter { control, control_count, ingress, .. } = node.adapter;
+            let Adapter { control, control_count, transmit, .. } = node.adapter;
             let report = control.report;
             let messages: Vec<_> = node.sent.iter().map(|(frame, message)| (*frame, *message)).collect();
             let frames: Vec<_> = messages.iter().map(|(frame, message)| {
@@ -292,7 +292,7 @@ proptest! {
                 (frame.time, frame.flow_id(), frame.is_ack(), number, *message)
             }).collect();
             let [created, consumed] = [control_count.created, control_count.consumed];
-            (frames, created, consumed, report.frames_lost, report.memory_max_bytes, ingress.source_drops)
+            (frames, created, consumed, report.frames_lost, report.memory_max_bytes, transmit.source_drops)
         };
         let in_time = run(0);
         prop_assert!(in_time.0.is_sorted_by_key(|frame| frame.0));

@@ -19,11 +19,11 @@ impl Adapter {
 
     /// Sets the next event that is not the start of a transmission.
     pub(super) fn plan_upkeep(&mut self) {
-        let mut upkeep_at = self.egress.polls.earliest().min(self.ingress.polls.earliest());
+        let mut upkeep_at = self.receive.polls.earliest().min(self.transmit.polls.earliest());
         upkeep_at = upkeep_at.min(self.control.obeyed.next_order()).min(self.checkpoints.next());
         upkeep_at = upkeep_at.min(self.attached.as_ref().map_or(Time::NEVER, |attached| attached.next()));
         if self.is_emptied_on_time() {
-            upkeep_at = upkeep_at.min(self.egress.leaves_at).min(self.control.orders.poll_at());
+            upkeep_at = upkeep_at.min(self.receive.leaves_at).min(self.control.orders.poll_at());
         }
         self.upkeep_at = upkeep_at;
     }
@@ -32,13 +32,13 @@ impl Adapter {
     #[inline]
     pub(super) fn is_emptied_on_time(&self) -> bool {
         // A paused switch may continue as soon as there is room.
-        self.egress.is_timely() || self.control.orders.poll_at() < Time::NEVER
+        self.receive.is_timely() || self.control.orders.poll_at() < Time::NEVER
     }
 
     #[inline(always)]
     fn next_transmission(&self, now: Time) -> Time {
-        let waits = self.probing != 0 || self.ingress.ready.count > 0;
-        let next_ready = self.ingress.eligible.earliest().min(self.ingress.generators.time);
+        let waits = self.probing != 0 || self.transmit.ready.count > 0;
+        let next_ready = self.transmit.eligible.earliest().min(self.transmit.generators.time);
         if self.free_at > now {
             let goes_on = waits || self.sending.is_some() || self.control.waits();
             return if goes_on { self.free_at } else { next_ready.max(self.free_at) };
@@ -86,13 +86,13 @@ impl Adapter {
         if self.control.obeyed.next_order() <= now {
             self.control.obeyed.obey(now);
         }
-        while let Some((number, message)) = self.egress.poll(now) {
+        while let Some((number, message)) = self.receive.poll(now) {
             self.tell_source(number, message, now, channels);
         }
         self.end_transmission(now, channels);
-        while let Some((number, message)) = self.ingress.poll(now) {
+        while let Some((number, message)) = self.transmit.poll(now) {
             self.send_probe(number, message, now, channels);
-            self.sending = self.ingress.to_be_heard(now);
+            self.sending = self.transmit.to_be_heard(now);
         }
         if self.control.orders.poll_at() <= now {
             for class in 0..SharedMemory::CLASSES {
@@ -108,12 +108,12 @@ impl Adapter {
             // The state before the events at `at`.
             let before = Time::from_picoseconds(at.picoseconds() - 1);
             self.empty_until(before, channels);
-            self.ingress.generate(before);
-            self.ingress.check(due, self.checkpoints.interval());
-            self.egress.check(due, self.checkpoints.interval());
+            self.transmit.generate(before);
+            self.transmit.check(due, self.checkpoints.interval());
+            self.receive.check(due, self.checkpoints.interval());
             if due == Checkpoint::WarmUp {
                 self.control.begin_measurement(at);
-                self.control.report.memory(self.egress.used_bytes);
+                self.control.report.memory(self.receive.used_bytes);
             }
         }
     }
@@ -139,20 +139,20 @@ impl Node for Adapter {
         let channels = &mut Channels::nowhere(report.measured());
         self.check(end, channels);
         self.empty_until(end, channels);
-        self.ingress.generate(end);
-        self.ingress.finish(report);
+        self.transmit.generate(end);
+        self.transmit.finish(report);
         if let Some(attached) = &mut self.attached {
             attached.finish(end, report);
         }
-        self.control_count.held += self.egress.finish(self.rows, report);
+        self.control_count.held += self.receive.finish(self.rows, report);
         report.link(self.uplink.finish(&report.measured()));
         report.lost(&self.lost);
         report.control(self.control_count);
         report.adapter(AdapterReport {
             name: std::mem::take(&mut self.name),
             port: self.control.report(end),
-            source_drops: self.ingress.source_drops,
-            messages_ignored: self.ingress.messages_ignored,
+            source_drops: self.transmit.source_drops,
+            messages_ignored: self.transmit.messages_ignored,
         });
     }
 }
