@@ -1,9 +1,9 @@
 //! Lossless Ethernet: shared-memory switches, adapters, and the links between them.
 //!
 //! `assembly` makes the nodes from the description. A `switch` has `port`s with `output_queues` (`discipline_queues`
-//! under disciplines), and `forwarding` is its table. An `adapter` is the end node: `transmit` has virtual output queues
-//! with rate limiters, `receive` is the receive buffer, `frames` generates traffic, and `attached` has the endpoints
-//! behind it. Both use `pause` and `control` frames.
+//! under disciplines), and `forwarding` is its table. An `adapter` is the end node: `transmit` has virtual output
+//! queues with rate limiters, `receive` is the receive buffer, `frames` generates traffic, and `attached` has the
+//! endpoints behind it. Both use `pause` and `control` frames.
 //!
 //! The frames of a flow come from a generator of its adapter or from an endpoint of any transport behind it. Control
 //! frames (messages of congestion management, PAUSE) have flow numbers of their own: see [`control::ControlRows`].
