@@ -10,7 +10,8 @@
 //!
 //! # Example
 //! ```toml
-//! transport.tcp = { preset = "ns2_linux", congestion_control = "linux_2_6_cubic" }
+//! transport.tcp.preset = "ns2_linux"
+//! transport.tcp.congestion_control = "linux_2_6_cubic"
 //! ```
 //!
 //! # Source
