@@ -8,9 +8,9 @@ pub enum RunError {
     /// The caller asked it to stop.
     #[error("the run was stopped early")]
     Stopped,
-    /// A trace could not be written.
-    #[error("cannot write the trace `{path}`: {reason}")]
-    Trace {
+    /// A file of the run could not be written: a trace, or the completed transfers.
+    #[error("cannot write `{path}`: {reason}")]
+    Write {
         /// The file.
         path: String,
         /// The system's error.

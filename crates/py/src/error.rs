@@ -79,7 +79,7 @@ pub(crate) fn os_error(reason: &io::Error, path: &str) -> PyErr {
 pub(crate) fn run_error(error: &RunError) -> PyErr {
     match error {
         RunError::TooLarge(_) | RunError::CustomDiscipline(_) => ScenarioError::new_err(error.to_string()),
-        RunError::Trace { path, reason } => os_error(reason, path),
+        RunError::Write { path, reason } => os_error(reason, path),
         RunError::Thread(_) => PyOSError::new_err(error.to_string()),
         RunError::Stopped | RunError::Invariant(_) => InternalError::new_err(error.to_string()),
     }

@@ -145,6 +145,7 @@ fn segment_of(packet: &Packet, seq: u64, header_bytes: u16) -> Segment {
 }
 
 /// The common fields of all packets of one half.
+#[derive(Clone, Copy)]
 struct PacketForm {
     flow: FlowId,
     /// Headers of a packet with data.
@@ -161,8 +162,9 @@ impl PacketForm {
         Self { flow, header_bytes, bare_len_bytes, class, generation: 0 }
     }
 
-    fn of_generation(self, generation: u8) -> Self {
-        Self { generation, ..self }
+    /// The form of the packets of a later flow, in this generation.
+    fn of_slot(self, slot: u32, generation: u8) -> Self {
+        Self { flow: self.flow + slot, generation, ..self }
     }
 }
 

@@ -154,12 +154,10 @@ impl Report {
             self.rate_limit(flow, series.rate_limit);
         }
         let row = self.labels.rows.of(flow as usize);
-        if let Some(transfers) = counters.record.transfers.take() {
-            let (name, group) = (self.labels.name(row).to_owned(), self.labels.group(row).to_owned());
-            self.transfers.sent(row, &name, &group, &transfers);
-            counters.record.transfers = Some(transfers);
-        }
         self.flows.sender(row, &counters);
+        if let Some(record) = counters.record.transfers {
+            self.transfers.sent(row, *record);
+        }
     }
 
     pub(crate) fn rate_limit(&mut self, flow: FlowId, series: Option<Vec<f64>>) {
@@ -378,7 +376,7 @@ impl Report {
     fn warnings(&self) -> Vec<Warning> {
         let mut warnings = warnings::of_lockstep(&self.queues, &self.queue_flows);
         warnings.extend(warnings::of_device_queues(&self.device_drops));
-        warnings.extend(warnings::of_waiting_transfers(&self.transfers));
+        warnings.extend(warnings::of_waiting_transfers(&self.transfers, &self.labels));
         warnings
     }
 
@@ -401,12 +399,12 @@ impl Report {
             duration_s: self.measured.to.seconds(),
             warmup_s: self.measured.from.seconds(),
             delays: self.delays.table(&self.labels),
+            transfers: self.transfers.table(&self.labels),
             flows: self.flows.table(self.labels, self.measured.seconds()),
             queues: self.queues.table(),
             links: self.links.table(),
             queue_flows: self.queue_flows.table(),
             adapters: adapter_table(&self.adapters),
-            transfers: self.transfers.table(),
             deadlock,
             series: self.series,
             warnings,

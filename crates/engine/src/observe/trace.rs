@@ -120,5 +120,5 @@ fn tcp_header<'a>(packet: &Packet, flow: TracedFlow, sack: &'a [(u32, u32)]) -> 
 }
 
 fn trace_error(path: &std::path::Path, reason: io::Error) -> RunError {
-    RunError::Trace { path: path.display().to_string(), reason }
+    RunError::Write { path: path.display().to_string(), reason }
 }

@@ -7,6 +7,7 @@ use forebay_qdisc::{Span, Time};
 use forebay_records::{Column, DelayHistogram, Table};
 
 use crate::error::RunError;
+use crate::observe::reported::FlowLabels;
 
 /// A transfer that is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,24 +107,17 @@ impl Drop for TransferWriter {
     }
 }
 
-/// The table of all transfers, by flow.
+/// The counts of all transfers, by the row of their flow.
 #[derive(Default)]
 pub(crate) struct TransferSummary {
-    rows: BTreeMap<usize, Row>,
-    /// Stale packets at the receiving end, by flow.
+    rows: BTreeMap<usize, TransferRecord>,
+    /// Stale packets at the receiving end.
     stale: BTreeMap<usize, u64>,
 }
 
-struct Row {
-    name: String,
-    group: String,
-    record: TransferRecord,
-}
-
 impl TransferSummary {
-    pub fn sent(&mut self, row: usize, name: &str, group: &str, record: &TransferRecord) {
-        let (name, group) = (name.to_owned(), group.to_owned());
-        self.rows.insert(row, Row { name, group, record: record.clone() });
+    pub fn sent(&mut self, row: usize, record: TransferRecord) {
+        self.rows.insert(row, record);
     }
 
     pub fn received(&mut self, row: usize, stale: u64) {
@@ -132,25 +126,24 @@ impl TransferSummary {
         }
     }
 
-    /// The flow with most transfers that waited, how many waited and how many arrived; `None` if none waited.
-    pub fn most_waited(&self) -> Option<(&str, u64, u64)> {
-        let most = self.rows.values().max_by_key(|row| row.record.waited)?;
-        (most.record.waited > 0).then_some((&most.name, most.record.waited, most.record.arrived))
+    /// The row with most transfers that waited, how many waited and how many arrived; `None` if none waited.
+    pub fn most_waited(&self) -> Option<(usize, u64, u64)> {
+        let (&row, most) = self.rows.iter().max_by_key(|(_, record)| record.waited)?;
+        (most.waited > 0).then_some((row, most.waited, most.arrived))
     }
 
-    pub fn table(&self) -> Table {
+    pub fn table(&self, labels: &FlowLabels) -> Table {
         let mut table = Table::default();
         if self.rows.is_empty() {
             return table;
         }
-        let count =
-            |of: fn(&TransferRecord) -> u64| Column::Count(self.rows.values().map(|row| of(&row.record)).collect());
-        let time = |of: &dyn Fn(&DelayHistogram) -> f64| {
-            Column::Float(self.rows.values().map(|row| of(&row.record.time)).collect())
-        };
-        let stale = |(row, sent): (&usize, &Row)| sent.record.stale + self.stale.get(row).copied().unwrap_or(0);
-        table.push("name", Column::Text(self.rows.values().map(|row| &row.name).collect()));
-        table.push("group", Column::Text(self.rows.values().map(|row| &row.group).collect()));
+        let records = || self.rows.values();
+        let text = |of: &dyn Fn(usize) -> String| Column::Text(self.rows.keys().map(|&row| of(row)).collect());
+        let count = |of: fn(&TransferRecord) -> u64| Column::Count(records().map(of).collect());
+        let time = |of: &dyn Fn(&DelayHistogram) -> f64| Column::Float(records().map(|row| of(&row.time)).collect());
+        let stale = |(row, sent): (&usize, &TransferRecord)| sent.stale + self.stale.get(row).copied().unwrap_or(0);
+        table.push("name", text(&|row| labels.name(row).to_owned()));
+        table.push("group", text(&|row| labels.group(row).to_owned()));
         table.push("arrived", count(|record| record.arrived));
         table.push("waited", count(|record| record.waited));
         table.push("completed", count(|record| record.completed));

@@ -3,6 +3,7 @@
 use forebay_qdisc::Rate;
 use forebay_records::Warning;
 
+use crate::observe::reported::FlowLabels;
 use crate::observe::tables::{QueueFlowTable, QueueTable};
 use crate::observe::transfers::TransferSummary;
 
@@ -34,8 +35,9 @@ pub(crate) fn of_device_queues(drops: &[DeviceDrops]) -> Option<Warning> {
 }
 
 /// Transfers that waited because all connections were in use.
-pub(crate) fn of_waiting_transfers(transfers: &TransferSummary) -> Option<Warning> {
-    let (flow, waited, arrived) = transfers.most_waited()?;
+pub(crate) fn of_waiting_transfers(transfers: &TransferSummary, labels: &FlowLabels) -> Option<Warning> {
+    let (row, waited, arrived) = transfers.most_waited()?;
+    let flow = labels.name(row);
     Some(Warning {
         text: format!(
             "{waited} of {arrived} transfers of `{flow}` waited until one of its connections ended; their times \

@@ -74,7 +74,7 @@ impl Completions {
     }
 
     fn failed(&self, reason: io::Error) -> RunError {
-        RunError::Trace { path: self.path.display().to_string(), reason }
+        RunError::Write { path: self.path.display().to_string(), reason }
     }
 }
 

@@ -14,6 +14,8 @@ use crate::packet::{FlowId, Packet, unwrap_number};
 pub(crate) struct TransferSink {
     context: EndpointContext,
     config: TcpConfig,
+    /// Of the first slot, in its first generation.
+    form: PacketForm,
     /// By number; none before the first packet of a slot.
     slots: Vec<Option<Box<Slot>>>,
     timers: Timers,
@@ -32,7 +34,8 @@ struct Slot {
 
 impl TransferSink {
     pub fn new(context: EndpointContext, config: TcpConfig, counters: ReceiveCounters) -> Self {
-        Self { context, config, slots: Vec::new(), timers: Timers::default(), counters, ended_bytes: 0 }
+        let form = PacketForm::new(context.flow, context.class, &config);
+        Self { context, config, form, slots: Vec::new(), timers: Timers::default(), counters, ended_bytes: 0 }
     }
 
     fn first_flow(&self) -> FlowId {
@@ -60,9 +63,8 @@ impl TransferSink {
         out: &mut Outbox<'_>,
         act: impl FnOnce(&mut Receiver, &mut Acks<'_, '_>),
     ) {
-        let flow = self.first_flow() + number;
         let Some(slot) = &mut self.slots[number as usize] else { return };
-        let form = PacketForm::new(flow, self.context.class, &self.config).of_generation(slot.generation);
+        let form = self.form.of_slot(number, slot.generation);
         act(&mut slot.receiver, &mut Acks { now, out, form: &form, sent: &mut self.counters.count.acks_sent });
         self.timers.plan(number, slot.receiver.deadline(), &mut slot.planned);
     }
@@ -117,7 +119,7 @@ impl Endpoint for TransferSink {
         }
         let Some(slot) = &self.slots[number as usize] else { return };
         let seq = unwrap_number(packet.number(), slot.receiver.expected());
-        let segment = segment_of(packet, seq, self.config.header_bytes() as u16);
+        let segment = segment_of(packet, seq, self.form.header_bytes);
         let marked = packet.ecn() == Ecn::CongestionExperienced;
         self.drive(number, now, out, |receiver, acks| receiver.on_segment(&segment, marked, now, acks));
     }

@@ -20,6 +20,8 @@ use crate::spec::Transfers;
 pub(crate) struct TransferSource {
     context: EndpointContext,
     config: TcpConfig,
+    /// Of the first slot, in its first generation.
+    form: PacketForm,
     arrivals: Arrivals,
     slots: Vec<Slot>,
     /// Slots without a connection, the one that ended first in front: late packets have most time to arrive.
@@ -117,6 +119,7 @@ impl TransferSource {
     pub fn new(parts: TransferSourceParts) -> Self {
         let TransferSourceParts { context, config, transfers, seed, path, start, stop, counters, writer } = parts;
         Self {
+            form: PacketForm::new(context.flow, context.class, &config),
             context,
             config,
             arrivals: Arrivals::new(transfers, seed, path, start, stop),
@@ -190,10 +193,9 @@ impl TransferSource {
         out: &mut Outbox<'_>,
         act: impl FnOnce(&mut Sender, &mut Segments<'_, '_>),
     ) {
-        let flow = self.first_flow() + number;
         let slot = &mut self.slots[number as usize];
         let Some(connection) = &mut slot.connection else { return };
-        let form = PacketForm::new(flow, self.context.class, &self.config).of_generation(slot.generation);
+        let form = self.form.of_slot(number, slot.generation);
         act(&mut connection.sender, &mut Segments { now, out, form: &form, bytes: &mut self.counters.count.bytes });
         if connection.sender.is_finished() {
             return self.end(number, now, out);
