@@ -50,6 +50,8 @@ const VARIES: u64 = 1 << 16;
 const IMPAIRED: u64 = 1 << 17;
 /// The link traces or samples.
 const OBSERVED: u64 = 1 << 18;
+/// Its packets take a path of their own, away from the common one.
+const SPECIAL: u64 = IMPAIRED | OBSERVED;
 const ONE_PACKET: u64 = 1 << 19;
 
 /// Fields that few packets touch.
@@ -141,76 +143,95 @@ impl Link {
     /// the far end.
     #[inline(always)]
     pub fn pass(&mut self, packet: &Packet, measured: &MeasuredInterval, tables: &SideTables) -> Packet {
-        let start = self.enter(packet);
-        self.transmit(packet, start, measured, tables)
+        if self.state & OBSERVED != 0 {
+            return self.pass_observed(packet.word_by_word(), measured, tables);
+        }
+        self.transmit(packet, packet.time.max(self.free_at), measured)
     }
 
     /// Takes a packet at the sending end of a link without a port, and sends it on from the far end.
     #[inline(always)]
     pub fn pass_on(&mut self, packet: &Packet, channels: &mut Channels) {
-        let start = self.enter(packet);
-        self.send(packet, start, channels);
+        if self.state & SPECIAL != 0 {
+            return self.pass_on_special(packet.word_by_word(), channels);
+        }
+        let sent = self.transmit(packet, packet.time.max(self.free_at), &channels.measured);
+        channels.send(self.way, sent);
     }
 
     /// The same where packets mostly go to a node to which they come in order on each link.
     #[inline(always)]
     pub fn pass_on_by_link(&mut self, packet: &Packet, channels: &mut Channels) {
-        let start = self.enter(packet);
-        let sent = self.transmit(packet, start, &channels.measured, &channels.tables);
-        if self.state & IMPAIRED != 0 {
-            return self.impair_and_send(sent.word_by_word(), channels);
+        if self.state & SPECIAL != 0 {
+            return self.pass_on_special(packet.word_by_word(), channels);
         }
+        let sent = self.transmit(packet, packet.time.max(self.free_at), &channels.measured);
         channels.send_by_link(self.way, sent.word_by_word());
     }
 
     /// Sends `packet` from `start` on, and on from the far end.
     #[inline(always)]
     pub fn send(&mut self, packet: &Packet, start: Time, channels: &mut Channels) {
-        let sent = self.transmit(packet, start, &channels.measured, &channels.tables);
-        if self.state & IMPAIRED != 0 {
-            return self.impair_and_send(sent.word_by_word(), channels);
+        if self.state & SPECIAL != 0 {
+            return self.send_special(packet.word_by_word(), start, channels);
         }
+        let sent = self.transmit(packet, start, &channels.measured);
         channels.send(self.way, sent);
     }
 
     #[cold]
     #[inline(never)]
-    fn impair_and_send(&mut self, packet: Packet, channels: &mut Channels) {
-        if let Some(impaired) = &mut self.record.impaired {
-            impaired.pass(packet, self.way, channels);
+    fn pass_on_special(&mut self, packet: Packet, channels: &mut Channels) {
+        self.take_samples(packet.time);
+        self.send_special(packet, packet.time.max(self.free_at), channels);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_special(&mut self, packet: Packet, start: Time, channels: &mut Channels) {
+        let sent = self.transmit_observed(&packet, start, &channels.measured, &channels.tables);
+        match &mut self.record.impaired {
+            Some(impaired) => impaired.pass(sent, self.way, channels),
+            None => channels.send(self.way, sent),
         }
     }
 
-    /// When the transmission of a packet begins that comes to the sending end of a link without a port.
-    #[inline(always)]
-    fn enter(&mut self, packet: &Packet) -> Time {
-        if self.is_observed() {
-            self.take_samples(packet.time);
+    #[cold]
+    #[inline(never)]
+    fn pass_observed(&mut self, packet: Packet, measured: &MeasuredInterval, tables: &SideTables) -> Packet {
+        self.take_samples(packet.time);
+        self.transmit_observed(&packet, packet.time.max(self.free_at), measured, tables)
+    }
+
+    fn transmit_observed(
+        &mut self,
+        packet: &Packet,
+        start: Time,
+        measured: &MeasuredInterval,
+        tables: &SideTables,
+    ) -> Packet {
+        let packet = self.transmit(packet, start, measured);
+        if let Some(observed) = &mut self.record.observed {
+            observed.sent(&packet, self.free_at, self.memo_span, measured, tables);
         }
-        packet.time.max(self.free_at)
+        packet
     }
 
     /// Sends `packet` from `start` on: returns it as it arrives at the far end.
     #[inline(always)]
-    fn transmit(&mut self, packet: &Packet, start: Time, measured: &MeasuredInterval, tables: &SideTables) -> Packet {
+    fn transmit(&mut self, packet: &Packet, start: Time, measured: &MeasuredInterval) -> Packet {
         let len_bytes = packet.len_bytes();
         if len_bytes as u16 != self.state as u16 {
             self.remember_length(len_bytes, start);
         }
         let end = start + self.memo_span;
         self.free_at = end;
-        let packet = packet.arriving(end + self.propagation, self.input);
         if end <= measured.to && start >= measured.from {
             self.state += ONE_PACKET;
         } else {
             self.record.count_at_the_edge(len_bytes, start, end, measured);
         }
-        if self.is_observed()
-            && let Some(observed) = &mut self.record.observed
-        {
-            observed.sent(&packet.word_by_word(), end, self.memo_span, measured, tables);
-        }
-        packet
+        packet.arriving(end + self.propagation, self.input)
     }
 
     /// Samples the utilisation since the last sample.
@@ -218,11 +239,6 @@ impl Link {
         if let Some(observed) = &mut self.record.observed {
             observed.sample(at, interval, self.free_at);
         }
-    }
-
-    #[inline]
-    fn is_observed(&self) -> bool {
-        self.state & OBSERVED != 0
     }
 
     fn memo_len_bytes(&self) -> u32 {
@@ -236,8 +252,6 @@ impl Link {
         })
     }
 
-    #[cold]
-    #[inline(never)]
     fn take_samples(&mut self, now: Time) {
         if let Some(observed) = &mut self.record.observed {
             observed.take_samples(now, self.free_at);
@@ -344,8 +358,6 @@ impl Observed {
         }
     }
 
-    #[cold]
-    #[inline(never)]
     fn sent(
         &mut self,
         packet: &Packet,
