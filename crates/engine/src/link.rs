@@ -144,9 +144,13 @@ impl Link {
     #[inline(always)]
     pub fn pass(&mut self, packet: &Packet, measured: &MeasuredInterval, tables: &SideTables) -> Packet {
         if self.state & OBSERVED != 0 {
-            return self.pass_observed(packet.word_by_word(), measured, tables);
+            self.take_samples(packet.time);
         }
-        self.transmit(packet, packet.time.max(self.free_at), measured)
+        let sent = self.transmit(packet, packet.time.max(self.free_at), measured);
+        if self.state & OBSERVED != 0 {
+            self.observe_sent(&sent.word_by_word(), measured, tables);
+        }
+        sent
     }
 
     /// Takes a packet at the sending end of a link without a port, and sends it on from the far end.
@@ -189,7 +193,8 @@ impl Link {
     #[cold]
     #[inline(never)]
     fn send_special(&mut self, packet: Packet, start: Time, channels: &mut Channels) {
-        let sent = self.transmit_observed(&packet, start, &channels.measured, &channels.tables);
+        let sent = self.transmit(&packet, start, &channels.measured);
+        self.observe_sent(&sent, &channels.measured, &channels.tables);
         match &mut self.record.impaired {
             Some(impaired) => impaired.pass(sent, self.way, channels),
             None => channels.send(self.way, sent),
@@ -198,23 +203,10 @@ impl Link {
 
     #[cold]
     #[inline(never)]
-    fn pass_observed(&mut self, packet: Packet, measured: &MeasuredInterval, tables: &SideTables) -> Packet {
-        self.take_samples(packet.time);
-        self.transmit_observed(&packet, packet.time.max(self.free_at), measured, tables)
-    }
-
-    fn transmit_observed(
-        &mut self,
-        packet: &Packet,
-        start: Time,
-        measured: &MeasuredInterval,
-        tables: &SideTables,
-    ) -> Packet {
-        let packet = self.transmit(packet, start, measured);
+    fn observe_sent(&mut self, packet: &Packet, measured: &MeasuredInterval, tables: &SideTables) {
         if let Some(observed) = &mut self.record.observed {
-            observed.sent(&packet, self.free_at, self.memo_span, measured, tables);
+            observed.sent(packet, self.free_at, self.memo_span, measured, tables);
         }
-        packet
     }
 
     /// Sends `packet` from `start` on: returns it as it arrives at the far end.
@@ -252,6 +244,8 @@ impl Link {
         })
     }
 
+    #[cold]
+    #[inline(never)]
     fn take_samples(&mut self, now: Time) {
         if let Some(observed) = &mut self.record.observed {
             observed.take_samples(now, self.free_at);
