@@ -136,30 +136,34 @@ impl<E: HostEndpoint, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
     }
 
     #[inline]
-    fn host(&self, packet: &Packet) -> u32 {
-        let endpoint = self.endpoint(packet);
+    fn host(&self, endpoint: u32) -> u32 {
         if self.host_of.is_empty() { endpoint } else { self.host_of[endpoint as usize] }
     }
 
+    /// A packet comes to `host`, for its endpoint of this number.
     #[inline(always)]
-    fn receive(&mut self, host: u32, mut packet: Packet, channels: &mut Channels) {
+    fn receive(&mut self, host: u32, endpoint: u32, packet: &Packet, channels: &mut Channels) {
         let Host { downlink, uplink, ports, path, end, .. } = &mut self.hosts[host as usize];
-        if let Some(downlink) = downlink {
-            packet = downlink.pass(&packet, &channels.measured, &channels.tables);
-            if packet.time > channels.measured.to {
-                return channels.count_in_flight(packet.direction_index(), packet.stamp);
+        let arrived;
+        let packet = if let Some(downlink) = downlink {
+            arrived = downlink.pass(packet, &channels.measured, &channels.tables);
+            if arrived.time > channels.measured.to {
+                return channels.count_in_flight(arrived.direction_index(), arrived.stamp);
             }
-        }
-        let number = if E::IS_ONE { 0 } else { self.endpoint_of[packet.direction_index()] };
+            &arrived
+        } else {
+            packet
+        };
         let (exit, path) = (Exit::over(uplink.as_mut(), ports), path.as_deref_mut());
-        end.receive(&packet, number, &mut Outbox { exit, path, channels });
+        end.receive(packet, endpoint, &mut Outbox { exit, path, channels });
     }
 
     #[inline]
     fn receive_in_order(&mut self, packets: &[Packet], channels: &mut Channels) {
         for packet in packets {
-            let host = self.host(packet);
-            self.receive(host, *packet, channels);
+            let endpoint = self.endpoint(packet);
+            let host = self.host(endpoint);
+            self.receive(host, endpoint, packet, channels);
             self.plan(host, channels.measured.to);
         }
     }
@@ -167,7 +171,7 @@ impl<E: HostEndpoint, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
     #[inline]
     fn receive_by_host(&mut self, packets: &[Packet], channels: &mut Channels) {
         let mut by_host = std::mem::take(&mut self.by_host);
-        by_host.chain(packets.iter().map(|packet| self.host(packet)));
+        by_host.chain(packets.iter().map(|packet| self.host(self.endpoint(packet))));
         self.by_host = by_host;
         let looks_ahead = channels.routes.are_many();
         let mut due = 0;
@@ -177,7 +181,9 @@ impl<E: HostEndpoint, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
             }
             let mut place = self.by_host.begin(host);
             while place != NONE {
-                self.receive(host, packets[place as usize], channels);
+                let packet = &packets[place as usize];
+                let endpoint = if E::IS_ONE { 0 } else { self.endpoint(packet) };
+                self.receive(host, endpoint, packet, channels);
                 place = self.by_host.next(place);
             }
             self.plan(host, channels.measured.to);
