@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -111,7 +112,9 @@ def test_a_sweep_under_a_memory_limit_says_so(tmp_path: Path, megabytes: int) ->
     # Rust ends the process by itself, in these words.
     if done.returncode != 0 and "memory allocation of" not in done.stderr:
         assert done.returncode in (1, 2)
-        assert "there is not enough memory" in done.stderr + done.stdout
+        said = " ".join((done.stderr + done.stdout).split())
+        # A run that starts while others take the memory is refused by its estimate.
+        assert "there is not enough memory" in said or re.search("needs about .* of memory, and .* is available", said)
 
 
 @pytest.mark.parametrize(
