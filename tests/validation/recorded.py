@@ -46,10 +46,6 @@ _SPARE = (
     "Bandwidth that an idle class leaves goes to the busy classes by their shares; in ns-2 its division depends on the "
     "estimators of the classes."
 )
-_ORDER = (
-    "ns-2 always orders the packets of an instant in the same way, so flows of a group lock each other out; Forebay "
-    "orders them by a hash. With a fixed order Jain's index of the groups falls here too, from 0.75 to 0.4 and 0.6."
-)
 KNOWN: Mapping[str, tuple[str, ...]] = {
     _LIMITED_TRANSMIT: (
         "red50 short.rex",
@@ -70,18 +66,6 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
         "slow t.rex",
     ),
     _SPARE: ("cbqidle y.mbps", "cbqidle z.mbps"),
-    _ORDER: (
-        "twins q0",
-        "twins drop%0",
-        "twins first.jain",
-        "twins first.rto",
-        "twins first.rex",
-        "twins first.drop%",
-        "twins second.jain",
-        "twins second.rto",
-        "twins second.rex",
-        "twins second.drop%",
-    ),
 }
 """Rows outside the tolerance whose cause is understood, by the reason."""
 
