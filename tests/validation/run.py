@@ -402,7 +402,7 @@ def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="Compare Forebay with ns-2 2.35 on the same scenarios.")
     known = "table2, figure4, figure5, table3, figure8, table1, ecn, figure2, tiny, fast-access, tiny-full, buffer"
-    known = f"{known}, overshoot, loss; recorded cases: {', '.join(recorded.read_recorded())}"
+    known = f"{known}, overshoot, loss, instant, instant-web; recorded cases: {', '.join(recorded.read_recorded())}"
     parser.add_argument("experiments", nargs="*", help=f"{known}; default: all")
     parser.add_argument("--seeds", type=int, help="seeds of each row, instead of those of expected.toml")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at a time; default: all cores")

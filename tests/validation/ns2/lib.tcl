@@ -122,9 +122,9 @@ proc access_link {a b rate delay} {
     $ns queue-limit $b $a 1000000
 }
 
-# An unlimited TCP flow of `group` from `from` to `to`, flow id `fid`, begun at `start`. variant: Reno, Newreno, Sack1, or
-# Linux/cubic and the like: what ns-2 runs of Linux 2.6.22, with SACK.
-proc tcp_flow {group variant from to fid start} {
+# A TCP flow of `group` from `from` to `to`, flow id `fid`, begun at `start`; unlimited, or of `segments`. variant: Reno,
+# Newreno, Sack1, or Linux/cubic and the like: what ns-2 runs of Linux 2.6.22, with SACK.
+proc tcp_flow {group variant from to fid start {segments {}}} {
     global ns flows
     foreach {class law} [split $variant /] break
     set sender [new Agent/TCP/$class]
@@ -142,7 +142,7 @@ proc tcp_flow {group variant from to fid start} {
     if {$class eq "Linux"} { $ns at 0 "$sender select_ca $law" }
     set application [new Application/FTP]
     $application attach-agent $sender
-    $ns at $start "$application start"
+    $ns at $start "$application [expr {$segments eq "" ? "start" : "produce $segments"}]"
     set flows($fid) [list $group tcp $sender $receiver]
 }
 
