@@ -51,7 +51,7 @@ pub fn scenario(text: &str, out: Option<&Path>) -> Result<Verdict, String> {
         Ok(result) => result,
         Err(verdict) => return Ok(verdict),
     };
-    laws::check(scenario.spec(), &result)?;
+    laws::check(&scenario, &result)?;
     if out.is_none() {
         return Ok(Verdict::Valid);
     }

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use forebay_engine::RunResult;
 use forebay_records::Table;
-use forebay_scenario::ethernet;
 use forebay_scenario::schema::{
-    Adapter, Direction, FlowGroup, LinkSpec, Pause, ScenarioSpec, ServicePeriod, SharedMemorySwitch, SizeDistribution,
-    Topology, Transport, UdpPattern,
+    Adapter, FlowGroup, Pause, ScenarioSpec, SharedMemorySwitch, SizeDistribution, Transport, UdpPattern,
 };
-use forebay_units::{Rate, Span};
+use forebay_scenario::{PlanData, Scenario, ethernet, plan_data};
+use forebay_units::Rate;
 
 type Lawful = Result<(), String>;
 
@@ -18,11 +17,12 @@ const ROUNDING: f64 = 1e-9;
 /// A quantile comes from a histogram: its part by which it may be too small.
 const HISTOGRAM: f64 = 0.02;
 
-pub fn check(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
-    links(spec, result)?;
+pub fn check(scenario: &Scenario, result: &RunResult) -> Lawful {
+    let (spec, plan) = (scenario.spec(), plan_data(scenario));
+    links(&plan, result)?;
     queues(result)?;
     rows_of_queues(result)?;
-    flows(spec, result)?;
+    flows(spec, &plan, result)?;
     drops(spec, result)?;
     series(spec, result)?;
     ethernet(spec).map_or(Ok(()), |ethernet| ports(&ethernet, result))
@@ -36,15 +36,15 @@ fn window_s(result: &RunResult) -> f64 {
     result.duration_s - result.warmup_s
 }
 
-fn links(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
-    let fastest_bps = fastest_service_bps(spec);
+fn links(plan: &PlanData, result: &RunResult) -> Lawful {
+    let fastest: BTreeMap<&str, Rate> = plan.links.iter().map(|link| (link.name.as_str(), link.fastest)).collect();
     let table = &result.links;
     for (row, name) in table.texts("name").iter().enumerate() {
-        let (used, rate) = (table.floats("utilization")[row], table.floats("rate_bps")[row]);
+        let used = table.floats("utilization")[row];
         law((0.0..=1.0 + ROUNDING).contains(&used), "a utilisation is from 0 to 1", name, || used.to_string())?;
         let bits = table.counts("bytes")[row] as f64 * 8.0;
         // The last packet may have been on its way already, or not yet across.
-        let most = rate.max(fastest_bps) * window_s(result) * (1.0 + ROUNDING) + 2.0 * 8.0 * 65_600.0;
+        let most = fastest[name].bits_per_second() as f64 * window_s(result) * (1.0 + ROUNDING) + 2.0 * 8.0 * 65_600.0;
         law(bits <= most, "a link carries no more than its rate", name, || format!("{bits} bits of {most}"))?;
     }
     Ok(())
@@ -97,9 +97,11 @@ fn ascend(values: &[f64]) -> bool {
     values.windows(2).all(|pair| pair[0] <= pair[1] * (1.0 + ROUNDING) || pair[0].is_nan() || pair[1].is_nan())
 }
 
-fn flows(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
+fn flows(spec: &ScenarioSpec, plan: &PlanData, result: &RunResult) -> Lawful {
     let table = &result.flows;
-    let groups: BTreeMap<&str, &FlowGroup> = spec.flows.iter().map(|group| (group.name.as_str(), group)).collect();
+    let groups = spec.flows.iter().zip(&plan.groups);
+    let least_s = groups.map(|(group, placed)| least_delay_s(smallest_packet(group), &placed.ends, plan));
+    let least_s: BTreeMap<&str, f64> = spec.flows.iter().map(|group| group.name.as_str()).zip(least_s).collect();
     // A duplicate comes or is lost as well. Tables count duplicates by link, not by flow.
     let duplicated: u64 = result.links.counts("packets_duplicated").iter().sum();
     for (row, name) in table.texts("name").iter().enumerate() {
@@ -112,7 +114,8 @@ fn flows(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
         })?;
         let measured = count("packets_delivered") > 0;
         law(measured != mean.is_nan(), "what is delivered has a delay", name, || format!("{measured}, {mean} s"))?;
-        let least = groups.get(&table.texts("group")[row]).map_or(0.0, |group| least_delay_s(group, spec));
+        // The two directions of a conversation have names of their own.
+        let least = least_s.get(&table.texts("group")[row]).copied().unwrap_or(0.0);
         let slow = !(mean < least * (1.0 - ROUNDING) || delays[0] < least * (1.0 - HISTOGRAM));
         law(slow, "nothing is faster than its links", name, || format!("{mean} s, {delays:?}, at least {least} s"))?;
         let rates = ["goodput_bps", "throughput_bps"].map(number);
@@ -199,63 +202,28 @@ fn ports((adapter, switches): &(&Adapter, Vec<&SharedMemorySwitch>), result: &Ru
     Ok(())
 }
 
-/// The least time from a group's sources to their sinks, where the topology tells it at a glance: propagation, and the
-/// transmission of the smallest packet.
-fn least_delay_s(group: &FlowGroup, spec: &ScenarioSpec) -> f64 {
-    let bytes = smallest_packet(group);
-    let access = &spec.host_group(group).access;
-    let hop = |rate: Rate, delay: Span| (rate.transmission_time(bytes) + delay).seconds();
-    let link = |link: &LinkSpec| hop(link.rate, link.delay.minimum());
-    // A way back that is not described has the rate and delay of the way there.
-    let trunk = |there: &LinkSpec, back: &Option<LinkSpec>| {
-        link(back.as_ref().filter(|_| group.direction == Direction::Backward).unwrap_or(there))
-    };
-    match &spec.topology {
-        Topology::Star(star) => link(access.as_ref().unwrap_or(&star.access)) + trunk(&star.bottleneck, &star.reverse),
-        Topology::Dumbbell(dumbbell) => {
-            let sink = link(dumbbell.sink_access.as_ref().unwrap_or(&dumbbell.access));
-            link(access.as_ref().unwrap_or(&dumbbell.access)) + trunk(&dumbbell.bottleneck, &dumbbell.reverse) + sink
-        }
-        Topology::Chain(chain) => link(access.as_ref().unwrap_or(&chain.access)) + link(&chain.link),
-        Topology::Switch(switch) => link(&switch.output),
-        Topology::Ethernet(ethernet) => 2.0 * hop(ethernet.link.rate, ethernet.link.delay),
-        Topology::Graph(graph) => {
-            let directions = graph.links.iter().flat_map(|it| [it.forward(), it.backward()]);
-            directions.map(|direction| link(&direction)).fold(f64::INFINITY, f64::min).min(1e9)
+/// The least time in seconds from any source of a group to any of its sinks: propagation, and the transmission of the
+/// smallest packet on each link. 0 without a way.
+fn least_delay_s(bytes: u64, [sources, sinks]: &[Vec<u32>; 2], plan: &PlanData) -> f64 {
+    let mut earliest_s = vec![f64::INFINITY; plan.nodes.len()];
+    for &source in sources {
+        earliest_s[source as usize] = 0.0;
+    }
+    let mut is_settled = false;
+    while !is_settled {
+        is_settled = true;
+        for link in &plan.links {
+            let [from, to] = link.ends.map(|node| node as usize);
+            let hop = link.fastest.transmission_time(bytes) + link.least_delay;
+            let arrival_s = earliest_s[from] + hop.seconds();
+            if arrival_s < earliest_s[to] {
+                earliest_s[to] = arrival_s;
+                is_settled = false;
+            }
         }
     }
-}
-
-/// The greatest rate that a period of `service` gives to any link, in bit/s; 0 without any.
-fn fastest_service_bps(spec: &ScenarioSpec) -> f64 {
-    let of_links: Vec<&[ServicePeriod]> = match &spec.topology {
-        Topology::Star(star) => served([Some(&star.access), Some(&star.bottleneck), star.reverse.as_ref()]),
-        Topology::Dumbbell(dumbbell) => served([
-            Some(&dumbbell.access),
-            dumbbell.sink_access.as_ref(),
-            Some(&dumbbell.bottleneck),
-            dumbbell.reverse.as_ref(),
-        ]),
-        Topology::Chain(chain) => served([Some(&chain.access), Some(&chain.link)]),
-        Topology::Switch(switch) => {
-            served([switch.access.as_ref(), Some(&switch.input), Some(&switch.output), switch.back.as_ref()])
-        }
-        // Its nodes are only ever slower.
-        Topology::Ethernet(_) => Vec::new(),
-        Topology::Graph(graph) => graph
-            .links
-            .iter()
-            .flat_map(|link| [&link.service[..]].into_iter().chain(served([link.reverse.as_ref()])))
-            .collect(),
-    };
-    let of_groups = spec.flows.iter().flat_map(|group| served([group.access.as_ref()]));
-    let periods = of_links.into_iter().chain(of_groups).flatten();
-    periods.filter_map(|period| period.rate).max().map_or(0.0, |rate| rate.bits_per_second() as f64)
-}
-
-/// The periods of each of these links.
-fn served<const N: usize>(links: [Option<&LinkSpec>; N]) -> Vec<&[ServicePeriod]> {
-    links.into_iter().flatten().map(|link| &link.service[..]).collect()
+    let least_s = sinks.iter().map(|&sink| earliest_s[sink as usize]).fold(f64::INFINITY, f64::min);
+    if least_s.is_finite() { least_s } else { 0.0 }
 }
 
 fn smallest_packet(group: &FlowGroup) -> u64 {

@@ -33,8 +33,12 @@ pub struct LinkData {
     pub ends: [u32; 2],
     /// Its rate.
     pub rate: Rate,
+    /// The greatest of its rate and those of its `service`.
+    pub fastest: Rate,
     /// Its propagation delay and jitter, the means of distributions.
     pub delay: Span,
+    /// Its least propagation delay.
+    pub least_delay: Span,
     /// The place of its queue, as an index of [`PlanData::queues`].
     pub queue: Option<usize>,
 }
@@ -85,9 +89,15 @@ pub fn plan_data(scenario: &Scenario) -> PlanData {
     let (mut queues, places) = described_queues(&written, &plan.outline);
     let links = plan.links.iter().map(|link| {
         let spec = plan.spec(link);
-        let (rate, delay) = (spec.rate, spec.mean_delay());
-        let queue = places.get(&(link.links as usize, link.is_back)).copied();
-        LinkData { name: link.name.clone(), ends: [link.from, link.to], rate, delay, queue }
+        LinkData {
+            name: link.name.clone(),
+            ends: [link.from, link.to],
+            rate: spec.rate,
+            fastest: spec.service.iter().filter_map(|period| period.rate).fold(spec.rate, Rate::max),
+            delay: spec.mean_delay(),
+            least_delay: spec.delay.minimum(),
+            queue: places.get(&(link.links as usize, link.is_back)).copied(),
+        }
     });
     let links: Vec<LinkData> = links.collect();
     queues.extend(plan.outline.crossbars.iter().map(|crossbar| {
