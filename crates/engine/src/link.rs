@@ -31,9 +31,9 @@ pub(crate) struct Link {
     propagation: Span,
     /// The last length sent and its transmission time: most packets of a direction are equally long.
     memo_span: Span,
-    /// From the lowest bit: that length (16 bits), a bit each for [`VARIES`], [`IMPAIRED`] and [`OBSERVED`], and
-    /// packets of that length within the measured interval that are not in the record yet (45). If the rate varies the
-    /// length is inverted, so that no packet has it.
+    /// From the lowest bit: that length (16 bits), a bit each for [`VARIES`], [`IMPAIRED`], [`TRACED`] and [`SAMPLED`],
+    /// and packets of that length within the measured interval that are not in the record yet (44). If the rate varies
+    /// the length is inverted, so that no packet has it.
     state: u64,
     /// Its number among the inputs of the node at the far end.
     input: u32,
@@ -48,11 +48,12 @@ const LENGTH: u64 = (1 << 16) - 1;
 /// The rate changes.
 const VARIES: u64 = 1 << 16;
 const IMPAIRED: u64 = 1 << 17;
-/// The link traces or samples.
-const OBSERVED: u64 = 1 << 18;
+const TRACED: u64 = 1 << 18;
+/// The link samples its utilisation itself.
+const SAMPLED: u64 = 1 << 19;
 /// Its packets take a path of their own, away from the common one.
-const SPECIAL: u64 = IMPAIRED | OBSERVED;
-const ONE_PACKET: u64 = 1 << 19;
+const SPECIAL: u64 = IMPAIRED | TRACED;
+const ONE_PACKET: u64 = 1 << 20;
 
 /// Fields that few packets touch.
 pub(crate) struct LinkRecord {
@@ -66,25 +67,20 @@ pub(crate) struct LinkRecord {
     /// The same within the measured interval, and their bytes.
     packets: u64,
     bytes: u64,
-    /// Time of transmission within the measured interval.
+    /// Time of transmission within the measured interval, and outside of it.
     busy: Span,
+    busy_outside: Span,
     /// Unless the rate is always the same.
     service: Option<Box<ServiceRate>>,
     impaired: Option<Box<Impaired>>,
-    observed: Option<Box<Observed>>,
+    tracer: Option<Box<Tracer>>,
+    utilization: Option<Box<UtilizationSeries>>,
 }
 
-struct Observed {
-    tracer: Option<Box<Tracer>>,
-    utilization: Option<UtilizationSeries>,
+struct UtilizationSeries {
     /// When the utilisation is sampled, where no port does that.
     checkpoints: Checkpoints,
-}
-
-#[derive(Default)]
-struct UtilizationSeries {
-    /// Time of transmission since the start, begun or planned.
-    planned: Span,
+    /// Time of transmission up to the last sample.
     sampled: Span,
     values: Vec<f64>,
 }
@@ -100,9 +96,11 @@ impl Link {
             packets: 0,
             bytes: 0,
             busy: Span::ZERO,
+            busy_outside: Span::ZERO,
             service: None,
             impaired: None,
-            observed: None,
+            tracer: None,
+            utilization: None,
         };
         Self { free_at: Time::ZERO, propagation, memo_span: Span::ZERO, state: 0, input, way, record: Box::new(record) }
     }
@@ -119,16 +117,18 @@ impl Link {
     }
 
     pub fn set_tracer(&mut self, tracer: Tracer) {
-        self.observe().tracer = Some(Box::new(tracer));
+        self.state |= TRACED;
+        self.record.tracer = Some(Box::new(tracer));
     }
 
     /// Makes the utilisation a time series. Without `checkpoints` a port calls [`Link::sample`].
     pub fn sample_utilization(&mut self, checkpoints: Option<Checkpoints>) {
-        let observed = self.observe();
-        observed.utilization = Some(UtilizationSeries::default());
-        if let Some(checkpoints) = checkpoints {
-            observed.checkpoints = checkpoints;
+        if checkpoints.is_some() {
+            self.state |= SAMPLED;
         }
+        let checkpoints = checkpoints.unwrap_or_else(|| Checkpoints::new(None, None));
+        let series = UtilizationSeries { checkpoints, sampled: Span::ZERO, values: Vec::new() };
+        self.record.utilization = Some(Box::new(series));
     }
 
     pub fn number(&self) -> u32 {
@@ -143,12 +143,12 @@ impl Link {
     /// the far end.
     #[inline(always)]
     pub fn pass(&mut self, packet: &Packet, measured: &MeasuredInterval, tables: &SideTables) -> Packet {
-        if self.state & OBSERVED != 0 {
+        if self.state & SAMPLED != 0 {
             self.take_samples(packet.time);
         }
         let sent = self.transmit(packet, packet.time.max(self.free_at), measured);
-        if self.state & OBSERVED != 0 {
-            self.observe_sent(&sent.word_by_word(), measured, tables);
+        if self.state & TRACED != 0 {
+            self.trace(&sent.word_by_word(), measured, tables);
         }
         sent
     }
@@ -156,8 +156,11 @@ impl Link {
     /// Takes a packet at the sending end of a link without a port, and sends it on from the far end.
     #[inline(always)]
     pub fn pass_on(&mut self, packet: &Packet, channels: &mut Channels) {
-        if self.state & SPECIAL != 0 {
-            return self.pass_on_special(packet.word_by_word(), channels);
+        if self.state & (SPECIAL | SAMPLED) != 0 {
+            self.take_samples(packet.time);
+            if self.state & SPECIAL != 0 {
+                return self.send_special(packet.word_by_word(), packet.time.max(self.free_at), channels);
+            }
         }
         let sent = self.transmit(packet, packet.time.max(self.free_at), &channels.measured);
         channels.send(self.way, sent);
@@ -166,8 +169,11 @@ impl Link {
     /// The same where packets mostly go to a node to which they come in order on each link.
     #[inline(always)]
     pub fn pass_on_by_link(&mut self, packet: &Packet, channels: &mut Channels) {
-        if self.state & SPECIAL != 0 {
-            return self.pass_on_special(packet.word_by_word(), channels);
+        if self.state & (SPECIAL | SAMPLED) != 0 {
+            self.take_samples(packet.time);
+            if self.state & SPECIAL != 0 {
+                return self.send_special(packet.word_by_word(), packet.time.max(self.free_at), channels);
+            }
         }
         let sent = self.transmit(packet, packet.time.max(self.free_at), &channels.measured);
         channels.send_by_link(self.way, sent.word_by_word());
@@ -185,16 +191,9 @@ impl Link {
 
     #[cold]
     #[inline(never)]
-    fn pass_on_special(&mut self, packet: Packet, channels: &mut Channels) {
-        self.take_samples(packet.time);
-        self.send_special(packet, packet.time.max(self.free_at), channels);
-    }
-
-    #[cold]
-    #[inline(never)]
     fn send_special(&mut self, packet: Packet, start: Time, channels: &mut Channels) {
         let sent = self.transmit(&packet, start, &channels.measured);
-        self.observe_sent(&sent, &channels.measured, &channels.tables);
+        self.trace(&sent, &channels.measured, &channels.tables);
         match &mut self.record.impaired {
             Some(impaired) => impaired.pass(sent, self.way, channels),
             None => channels.send(self.way, sent),
@@ -203,9 +202,11 @@ impl Link {
 
     #[cold]
     #[inline(never)]
-    fn observe_sent(&mut self, packet: &Packet, measured: &MeasuredInterval, tables: &SideTables) {
-        if let Some(observed) = &mut self.record.observed {
-            observed.sent(packet, self.free_at, self.memo_span, measured, tables);
+    fn trace(&mut self, packet: &Packet, measured: &MeasuredInterval, tables: &SideTables) {
+        if let Some(tracer) = &mut self.record.tracer
+            && self.free_at <= measured.to
+        {
+            tracer.record(packet, self.free_at, tables);
         }
     }
 
@@ -226,10 +227,15 @@ impl Link {
         packet.arriving(end + self.propagation, self.input)
     }
 
-    /// Samples the utilisation since the last sample.
+    /// Samples the utilisation since the last sample. The plan beyond `at` is one busy period up to `free_at`: the
+    /// transmitter never rests while a packet waits.
     pub fn sample(&mut self, at: Time, interval: Span) {
-        if let Some(observed) = &mut self.record.observed {
-            observed.sample(at, interval, self.free_at);
+        self.count();
+        let planned = self.record.busy + self.record.busy_outside;
+        if let Some(series) = &mut self.record.utilization {
+            let busy = planned.saturating_sub(self.free_at.since(at));
+            series.values.push(busy.saturating_sub(series.sampled).seconds() / interval.seconds());
+            series.sampled = busy;
         }
     }
 
@@ -237,18 +243,14 @@ impl Link {
         u32::from(if self.state & VARIES == 0 { self.state as u16 } else { !self.state as u16 })
     }
 
-    fn observe(&mut self) -> &mut Observed {
-        self.state |= OBSERVED;
-        self.record.observed.get_or_insert_with(|| {
-            Box::new(Observed { tracer: None, utilization: None, checkpoints: Checkpoints::new(None, None) })
-        })
-    }
-
     #[cold]
     #[inline(never)]
     fn take_samples(&mut self, now: Time) {
-        if let Some(observed) = &mut self.record.observed {
-            observed.take_samples(now, self.free_at);
+        while let Some(series) = &mut self.record.utilization
+            && let Some((at, _)) = series.checkpoints.take(now)
+        {
+            let interval = series.checkpoints.interval();
+            self.sample(at, interval);
         }
     }
 
@@ -285,14 +287,8 @@ impl Link {
 
     pub fn finish(&mut self, measured: &MeasuredInterval) -> LinkReport {
         self.count();
+        self.take_samples(measured.to);
         let record = &mut self.record;
-        let (mut tracer, mut series) = (None, None);
-        if let Some(mut observed) = record.observed.take() {
-            observed.take_samples(measured.to, self.free_at);
-            observed.forget_samples_after(measured.to);
-            tracer = observed.tracer;
-            series = observed.utilization.map(|series| series.values);
-        }
         let (lost, duplicated) =
             record.impaired.take().map_or_else(Default::default, |impaired| (impaired.lost, impaired.duplicated));
         LinkReport {
@@ -304,8 +300,8 @@ impl Link {
             bytes: record.bytes,
             lost,
             duplicated,
-            tracer,
-            series,
+            tracer: record.tracer.take(),
+            series: record.utilization.take().map(|series| series.up_to(measured.to)),
         }
     }
 }
@@ -315,7 +311,9 @@ impl LinkRecord {
     #[cold]
     #[inline(never)]
     fn count_at_the_edge(&mut self, len_bytes: u32, start: Time, end: Time, measured: &MeasuredInterval) {
-        self.busy += measured.clip(start, end);
+        let within = measured.clip(start, end);
+        self.busy += within;
+        self.busy_outside += end.since(start) - within;
         if end <= measured.to {
             self.hops += 1;
             if end > measured.from {
@@ -326,48 +324,13 @@ impl LinkRecord {
     }
 }
 
-impl Observed {
-    /// Processing times of hosts give packets a time after the end of the run.
-    fn forget_samples_after(&mut self, end: Time) {
-        if self.checkpoints.next() < Time::NEVER
-            && let Some(series) = &mut self.utilization
-        {
-            series.values.truncate((end.picoseconds() / self.checkpoints.interval().picoseconds()) as usize);
+impl UtilizationSeries {
+    /// Its samples. Processing times of hosts give packets a time after the end of the run.
+    fn up_to(mut self, end: Time) -> Vec<f64> {
+        if self.checkpoints.next() < Time::NEVER {
+            self.values.truncate((end.picoseconds() / self.checkpoints.interval().picoseconds()) as usize);
         }
-    }
-
-    fn take_samples(&mut self, now: Time, free_at: Time) {
-        while let Some((at, _)) = self.checkpoints.take(now) {
-            self.sample(at, self.checkpoints.interval(), free_at);
-        }
-    }
-
-    /// Samples the utilisation since the last sample. The plan beyond `at` is one busy period up to `free_at`: the
-    /// transmitter never rests while a packet waits.
-    fn sample(&mut self, at: Time, interval: Span, free_at: Time) {
-        if let Some(series) = &mut self.utilization {
-            let busy = series.planned.saturating_sub(free_at.since(at));
-            series.values.push(busy.saturating_sub(series.sampled).seconds() / interval.seconds());
-            series.sampled = busy;
-        }
-    }
-
-    fn sent(
-        &mut self,
-        packet: &Packet,
-        end: Time,
-        transmission: Span,
-        measured: &MeasuredInterval,
-        tables: &SideTables,
-    ) {
-        if let Some(series) = &mut self.utilization {
-            series.planned += transmission;
-        }
-        if let Some(tracer) = &mut self.tracer
-            && end <= measured.to
-        {
-            tracer.record(packet, end, tables);
-        }
+        self.values
     }
 }
 
