@@ -3955,14 +3955,14 @@ CongestionControl = TypeAliasType(
     "CongestionControl",
     Literal["reno"]
     | Literal["newreno"]
-    | BicCongestionControl
-    | CubicCongestionControl
     | Literal["linux_bic"]
     | Literal["linux_2_6_cubic"]
+    | BicCongestionControl
+    | CubicCongestionControl
     | Literal["bic", "cubic"],
 )
 """
-Window law and recovery of a sender. All but "reno" recover like NewReno; with SACK, all including "reno" recover by RFC 6675.
+Congestion control of a sender. All but "reno" recover like NewReno; with SACK, all including "reno" recover by RFC 6675.
 """
 
 
@@ -4212,7 +4212,7 @@ class TcpConfig(BaseModel):
         }
     }
     """
-    Window law and recovery: "reno", "newreno", "bic" or "cubic" (the last two also as tables with parameters), or "linux_bic" or "linux_2_6_cubic", in Linux's arithmetic as in ns-2 2.35.
+    Congestion controller: its name or, where it has parameters, a table. "reno" and "newreno" also choose the recovery without SACK.
     """
     slow_start: SlowStart | None = None
     """

@@ -4,13 +4,14 @@
 //! Nothing is written twice: a discipline's text is the opening comment of its source file, its parameters are those of
 //! its configuration.
 
+use forebay_switching::{buffer, paths};
 use forebay_tcp::TcpConfig;
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
 use crate::schema::{
-    Algorithm, Cells, Frames, PATH_POLICIES, SCHEDULERS, SCHEMES, ScenarioSpec, TCP_VARIANTS, Topology, Transport, Udp,
-    buffer_policies, disciplines, topologies,
+    Algorithm, Cells, Frames, SCHEDULERS, SCHEMES, ScenarioSpec, Topology, Transport, Udp, disciplines, tcp_variants,
+    topologies,
 };
 
 /// Something that a scenario can choose by its name.
@@ -135,15 +136,16 @@ pub fn choices() -> Vec<Choice> {
         disciplines().map(|(discipline, group)| algorithm_choice("discipline", &discipline, Some(group))).collect();
     choices.extend(documented("scheduler", SCHEDULERS));
     choices.extend(documented("scheme", SCHEMES));
-    choices.extend(documented("path policy", PATH_POLICIES));
-    choices.extend(buffer_policies().map(|policy| algorithm_choice("buffer policy", &policy, None)));
+    for (kind, pages) in [("path policy", paths::PAGES), ("buffer policy", buffer::PAGES)] {
+        choices.extend(pages.iter().map(|&page| algorithm_choice(kind, &page.into(), None)));
+    }
     choices.extend([
         described::<Transport, TcpConfig>("transport", "tcp", example!("tcp")),
         described::<Transport, Udp>("transport", "udp", example!("udp")),
         described::<Transport, Cells>("transport", "cells", example!("cells")),
         described::<Transport, Frames>("transport", "frames", example!("frames")),
     ]);
-    choices.extend(documented("transport", TCP_VARIANTS));
+    choices.extend(tcp_variants().map(|variant| algorithm_choice("transport", &variant, None)));
     macro_rules! described_topologies {
         ($($(#[$_doc:meta])+ $_variant:ident($table:ident) = $name:literal;)+) => {
             [$(described::<Topology, crate::schema::$table>(

@@ -6,8 +6,11 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-pub(crate) mod ecmp;
-pub(crate) mod single;
+mod ecmp;
+mod single;
+
+pub use ecmp::{EcmpConfig, EcmpSalt};
+pub use single::SingleConfig;
 
 /// Chooses among equal paths at one node.
 pub trait PathPolicy: Send + Sync + core::fmt::Debug {
@@ -34,6 +37,16 @@ macro_rules! path_policies {
 
         #[cfg(feature = "config")]
         const NAMES: &[&str] = &[$($name),*];
+
+        /// Name, source file and schema of the parameters of every policy, for the manual.
+        #[cfg(feature = "config")]
+        pub const PAGES: &[(&str, &str, fn(&mut schemars::SchemaGenerator) -> schemars::Schema)] = &[
+            $((
+                $name,
+                include_str!(concat!("paths/", $name, ".rs")),
+                <$module::$config as schemars::JsonSchema>::json_schema,
+            )),*
+        ];
 
         impl PathPolicyConfig {
             /// Every policy with its defaults.

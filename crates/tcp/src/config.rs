@@ -1,40 +1,9 @@
 //! The parameters of a TCP connection: documented, with units, defaults and source.
 
-use crate::{BicConfig, Bytes, CubicConfig, ParameterError, Preset, Segment, Span, TimeoutResponse, require};
+use crate::{Bytes, CongestionControl, ParameterError, Preset, Segment, Span, TimeoutResponse, require};
 
 /// Bytes of the timestamp option, with the two that align it (RFC 7323, appendix A).
 const TIMESTAMP_OPTION_BYTES: u64 = 12;
-
-/// Window law and recovery of a sender. All but "reno" recover like NewReno; with SACK, all including "reno" recover by
-/// RFC 6675.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
-#[cfg_attr(feature = "config", schemars(transform = allow_bare_names))]
-#[non_exhaustive]
-pub enum CongestionControl {
-    /// RFC 5681: fast recovery ends with the first ACK of new data.
-    Reno,
-    /// RFC 6582: fast recovery ends when everything in flight at its start is acknowledged.
-    #[default]
-    #[cfg_attr(feature = "config", serde(rename = "newreno"))]
-    NewReno,
-    /// BIC: binary search for the window at which the last loss came (Xu, Harfoush & Rhee 2004).
-    Bic(BicConfig),
-    /// CUBIC: the window is a cubic function of the time since the last reduction (RFC 9438).
-    Cubic(CubicConfig),
-    /// BIC in Linux's arithmetic, as in ns-2 2.35.
-    LinuxBic,
-    /// CUBIC of 2007 in Linux's arithmetic, as in ns-2 2.35.
-    #[cfg_attr(feature = "config", serde(rename = "linux_2_6_cubic"))]
-    Linux26Cubic,
-}
-
-/// Adds the bare names of the alternatives with parameters to the JSON Schema.
-#[cfg(feature = "config")]
-fn allow_bare_names(schema: &mut schemars::Schema) {
-    forebay_units::allow_bare_names(schema, &["bic", "cubic"]);
-}
 
 /// Growth of the window at the start and after a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,8 +186,8 @@ macro_rules! parameters {
 }
 
 parameters! {
-    /// Window law and recovery: "reno", "newreno", "bic" or "cubic" (the last two also as tables with parameters), or
-    /// "linux_bic" or "linux_2_6_cubic", in Linux's arithmetic as in ns-2 2.35.
+    /// Congestion controller: its name or, where it has parameters, a table. "reno" and "newreno" also choose the
+    /// recovery without SACK.
     congestion_control: CongestionControl = CongestionControl::NewReno,
     /// Growth of the window at the start: "standard" (RFC 5681), "hystart" (Linux) or "hystart_plus_plus" (RFC 9406).
     /// Default: "hystart" with "cubic", otherwise "standard".
@@ -344,11 +313,7 @@ impl TcpConfig {
     /// # Errors
     /// The first parameter that is outside its bound.
     pub fn validate(&self) -> Result<(), ParameterError> {
-        match self.congestion_control {
-            CongestionControl::Bic(bic) => bic.validate()?,
-            CongestionControl::Cubic(cubic) => cubic.validate()?,
-            _ => {}
-        }
+        self.congestion_control.validate()?;
         let has_way_down = self.sack || self.rate_reduction.is_none_or(|rule| rule == RateReduction::AtOnce);
         require(has_way_down, "rate_reduction", "be \"at_once\" unless sack is true")?;
         require(self.sack || !self.dsack, "dsack", "be false unless sack is true")?;
@@ -385,6 +350,11 @@ impl TcpConfig {
             _ => SlowStart::Standard,
         };
         self.slow_start.unwrap_or(by_law)
+    }
+
+    /// The slow-start threshold before the first sign of congestion, in segments.
+    pub(crate) fn initial_threshold(&self) -> f64 {
+        self.initial_ssthresh_segments.map_or(f64::INFINITY, f64::from)
     }
 
     /// The most that the congestion window may be, in segments.
@@ -433,6 +403,7 @@ impl TcpConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{BicConfig, CubicConfig};
 
     #[test]
     fn defaults_are_valid() {

@@ -3,11 +3,11 @@
 use alloc::boxed::Box;
 use core::mem::offset_of;
 
-use crate::slow_start::Departures;
+use crate::departures::Departures;
 use crate::undo::{Undo, Verdict};
 use crate::{
-    Ack, CongestionSignal, EcnFloor, ReductionBase, RoundTrip, Segment, SegmentOut, Span, TcpConfig, Time, Window,
-    WindowLaw,
+    Ack, CongestionSample, CongestionSignal, Control, Controller, EcnFloor, ReductionBase, RoundTrip, Segment,
+    SegmentOut, Span, TcpConfig, Time,
 };
 
 /// The counters of a sender.
@@ -59,7 +59,7 @@ pub(crate) struct Connection {
     pub window_bytes: u64,
     /// The receiver's window.
     pub max_window_bytes: u64,
-    pub window: Window,
+    pub window: Control,
     /// The inflation of the window by duplicate ACKs during fast recovery, in segments (RFC 5681, 3.2, steps 3 and 4).
     pub inflation: f64,
     /// Payload of a full segment (SMSS).
@@ -95,7 +95,7 @@ pub(crate) struct Connection {
     pub duplicate_acks: u32,
     /// The ACK that ends the running round-trip measurement; 0 when none runs.
     timed_end: u64,
-    /// The departures of segments, for a slow start that watches the delay.
+    /// The departures of segments, for a controller that watches the delay.
     pub departures: Option<Box<Departures>>,
     /// See [`SenderCounters::segments_sent`].
     segments_sent: u64,
@@ -113,7 +113,6 @@ pub(crate) struct Connection {
     /// The last sign of congestion.
     pub last_signal: Option<CongestionSignal>,
     ecn_retransmissions: bool,
-    whole_segment_reduction: bool,
     reduction_base: ReductionBase,
     /// All but the segments sent, which every segment touches.
     pub counters: SenderCounters,
@@ -134,9 +133,9 @@ impl Connection {
             data_end: 1,
             window_bytes: 0,
             max_window_bytes,
-            window: Window {
+            window: Control {
                 congestion_window: f64::from(config.initial_window_segments.min(config.congestion_window_limit())),
-                slow_start_threshold: config.initial_ssthresh_segments.map_or(f64::INFINITY, f64::from),
+                slow_start_threshold: config.initial_threshold(),
             },
             inflation: 0.0,
             recovery_point: 0,
@@ -159,7 +158,6 @@ impl Connection {
             probe_has_mended: false,
             last_signal: None,
             ecn_retransmissions: config.ecn_retransmissions,
-            whole_segment_reduction: config.whole_segment_reduction,
             reduction_base: config.reduction_base,
             waits_for_timer: false,
             cwr_pending: false,
@@ -335,11 +333,15 @@ impl Connection {
         } else {
             self.used_bytes = self.used_bytes.max(flight);
         }
-        if self.window.congestion_window < self.window.slow_start_threshold {
+        if self.is_in_slow_start() {
             self.window_bytes < 2 * self.used_bytes
         } else {
             self.window_bytes < self.used_bytes + self.segment_bytes
         }
+    }
+
+    pub fn is_in_slow_start(&self) -> bool {
+        self.window.congestion_window < self.window.slow_start_threshold
     }
 
     /// Takes note that everything below `ack.ack` has arrived; returns the number of bytes that are new.
@@ -367,16 +369,10 @@ impl Connection {
         self.timed_end = 0;
     }
 
-    /// A round-trip sample from the ACK that has just come, for a slow start that watches the delay.
+    /// A round-trip sample from the ACK that has just come, for a controller that watches the delay.
     pub fn sample_round_trip(&mut self, now: Time) -> Option<Span> {
-        self.departures.as_mut()?.sample(self.unacknowledged, now)
-    }
-
-    /// The next segment is the first of a round trip.
-    pub fn begin_round(&mut self) {
-        if let Some(departures) = &mut self.departures {
-            departures.begin_round();
-        }
+        let (acknowledged, next) = (self.unacknowledged, self.next);
+        self.departures.as_mut()?.sample(acknowledged, next, now)
     }
 
     /// Restarts the retransmission timer, or stops it if nothing is in flight (RFC 6298, 5.2 and 5.3).
@@ -416,41 +412,34 @@ impl Connection {
         if is_full { window } else { flight as f64 / self.segment_bytes as f64 }
     }
 
-    /// Reduces the window by the law, once (RFC 5681, equation 4, for the floor of two segments after a loss), while
-    /// `resent` retransmissions are in flight. An earlier reduction can no longer be undone, nor can one for a mark.
-    pub fn reduce(&mut self, law: &mut dyn WindowLaw, signal: CongestionSignal, resent: u64, now: Time) {
+    /// A sign of congestion: the controller reduces the window, once, while `resent` retransmissions are in flight. An
+    /// earlier reduction can no longer be undone, nor can one for a mark.
+    pub fn reduce(&mut self, controller: &mut dyn Controller, signal: CongestionSignal, resent: u64, now: Time) {
         let before = self.window;
-        let mut target = law.reduce(&before, self.used_segments(), signal, now);
-        if self.whole_segment_reduction {
-            target = libm::floor(target);
+        let sample = CongestionSample { now, used_segments: self.used_segments(), keeps_threshold: false };
+        match signal {
+            CongestionSignal::Loss => controller.on_loss(&sample, &mut self.window),
+            CongestionSignal::EcnEcho => controller.on_ecn(&sample, &mut self.window),
+            CongestionSignal::Timeout => controller.on_timeout(&sample, &mut self.window),
         }
-        let window = self.window.congestion_window;
         self.forget_undo();
         if self.wants_undo && signal != CongestionSignal::EcnEcho {
             self.undo = Some(Box::new(Undo::new(before, self, resent)));
             self.may_undo = true;
         }
-        self.window.slow_start_threshold = libm::floor(target).max(2.0);
-        self.window.congestion_window = match signal {
-            CongestionSignal::Timeout => 1.0,
-            // Never more than before: where the window was below two segments, slow start leads back.
-            CongestionSignal::Loss => target.max(2.0).min(window),
-            CongestionSignal::EcnEcho => target.max(self.least_marked_window()).min(window),
-        };
         if signal == CongestionSignal::EcnEcho {
-            self.slow_down_at_one_segment(window);
+            self.slow_down_at_one_segment(before.congestion_window);
         }
         self.last_signal = Some(signal);
         self.note_reduction();
     }
 
-    /// The least window after a mark, in segments.
-    fn least_marked_window(&self) -> f64 {
-        match self.ecn_floor {
-            EcnFloor::TwoSegments => 2.0,
-            EcnFloor::OneSegment | EcnFloor::Timer => 1.0,
-            EcnFloor::Ns2 => 0.0,
-        }
+    /// A timeout after a reduction that it leaves in force.
+    pub fn reduce_again(&mut self, controller: &mut dyn Controller, now: Time) {
+        let sample = CongestionSample { now, used_segments: self.used_segments(), keeps_threshold: true };
+        controller.on_timeout(&sample, &mut self.window);
+        self.last_signal = Some(CongestionSignal::Timeout);
+        self.note_reduction();
     }
 
     /// A mark has come at this window: where it was one segment, the sender slows down by its timer.

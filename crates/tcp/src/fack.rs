@@ -363,7 +363,7 @@ impl Recovery for ForwardAckRecovery {
     }
 
     fn enter(&mut self, turn: &mut RecoveryContext<'_>) {
-        let RecoveryContext { connection, law, now, .. } = turn;
+        let RecoveryContext { connection, controller, now, .. } = turn;
         let before_bytes = connection.window_bytes;
         connection.in_recovery = true;
         self.has_timed_out = false;
@@ -371,7 +371,12 @@ impl Recovery for ForwardAckRecovery {
         connection.stop_timing();
         // Not again where a mark in the same window of data has reduced it (RFC 3168, 6.1.2).
         if !connection.ecn || connection.unacknowledged >= connection.reduction_point {
-            connection.reduce(*law, CongestionSignal::Loss, self.board.resent_segments(self.segment_bytes), *now);
+            connection.reduce(
+                *controller,
+                CongestionSignal::Loss,
+                self.board.resent_segments(self.segment_bytes),
+                *now,
+            );
         }
         connection.recovery_point = connection.highest;
         connection.restart_timer(*now);

@@ -253,8 +253,9 @@ fn at_ms(ms: u64) -> Time {
 
 /// The data sent when `act` runs after 7 ms.
 fn sent_by(connection: &mut Connection, act: impl FnOnce(&mut RecoveryContext<'_>)) -> alloc::vec::Vec<u64> {
-    let (mut out, mut law) = (Sent(alloc::vec::Vec::new()), crate::Reno);
-    act(&mut RecoveryContext { connection, law: &mut law, now: at_ms(7), out: &mut out });
+    let (mut out, mut reno) =
+        (Sent(alloc::vec::Vec::new()), crate::CongestionControl::NewReno.build(&TcpConfig::default()));
+    act(&mut RecoveryContext { connection, controller: &mut *reno, now: at_ms(7), out: &mut out });
     out.0
 }
 
@@ -266,7 +267,7 @@ fn a_loss_in_a_window_that_a_mark_has_reduced_does_not_reduce_it_again() {
     {
         let (mut recovery, mut connection) = connected();
         (connection.ecn, connection.reduction_point) = (ecn, reduction_point);
-        connection.window = crate::Window { congestion_window: 9.0, slow_start_threshold: 20.0 };
+        connection.window = crate::Control { congestion_window: 9.0, slow_start_threshold: 20.0 };
         connection.apply_window();
         recovery.has_timed_out = true;
         sent_by(&mut connection, |turn| recovery.enter(turn));
@@ -281,7 +282,7 @@ fn a_loss_in_a_window_that_a_mark_has_reduced_does_not_reduce_it_again() {
 #[test]
 fn the_reduction_begins_with_what_was_in_flight_before_the_ack_and_with_the_old_window() {
     let (mut recovery, mut connection) = connected();
-    connection.window = crate::Window { congestion_window: 8.0, slow_start_threshold: 20.0 };
+    connection.window = crate::Control { congestion_window: 8.0, slow_start_threshold: 20.0 };
     connection.apply_window();
     // 200 bytes above the cumulative ACK had arrived.
     (recovery.rule, recovery.arrived_before) = (RateReduction::Proportional, 300);

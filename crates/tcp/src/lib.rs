@@ -1,20 +1,24 @@
 //! A TCP sender and a TCP receiver as state machines: segments, ACKs and timer expiries in; segments, ACKs and a
 //! deadline out. No clock, no queue, no sockets: the caller owns time and the network.
 //!
-//! [`Sender`] is the one skeleton that all variants share. Small policies make a variant. A [`WindowLaw`] determines
-//! growth and reduction of the congestion window, a slow start its opening at first, and a recovery the retransmissions
-//! after a loss (Reno, NewReno, or RFC 6675's with selective acknowledgements). [`Receiver`] is the other end.
+//! [`Sender`] is the one skeleton that all variants share. Small policies make a variant. A [`Controller`] determines
+//! the congestion window, and a recovery the retransmissions after a loss (Reno, NewReno, or RFC 6675's with selective
+//! acknowledgements). The controllers that react to losses have a [`WindowLaw`] for growth and reduction, and a slow
+//! start. [`Receiver`] is the other end.
 //!
 //! | file | contents | source |
 //! |---|---|---|
 //! | `sender.rs` | the skeleton: opening, ACKs, timeouts, ECN, close | RFC 5681, 6298, 3042, 3168 |
 //! | `connection.rs` | sequence numbers, window and timer; the limit of sending | RFC 9293, 5681 |
-//! | `round_trip.rs` | round-trip estimate and retransmission timeout | RFC 6298 |
-//! | `law.rs`, `reno.rs` | window laws | RFC 5681 |
-//! | `cubic.rs`, `bic.rs` | window laws for fast, long paths | RFC 9438; Xu, Harfoush & Rhee 2004 |
-//! | `linux_cubic.rs` | CUBIC in the arithmetic of today's Linux | Linux 4.1 |
-//! | `linux_2_6_cubic.rs`, `linux_bic.rs` | both in Linux's arithmetic of 2007 | Linux 2.6.22, ns-2 2.35 |
-//! | `slow_start.rs`, `hystart.rs`, `hystart_plus_plus.rs` | slow starts | Ha & Rhee 2011; RFC 9406 |
+//! | `round_trip.rs`, `departures.rs` | round-trip estimate and retransmission timeout, samples of ACKs | RFC 6298 |
+//! | `control.rs` | the table of controllers | |
+//! | `control/loss_based.rs`, `control/law.rs` | controllers of a window law and a slow start | RFC 5681 |
+//! | `control/reno.rs` | the window law of Reno and NewReno | RFC 5681 |
+//! | `control/cubic.rs`, `control/bic.rs` | for fast, long paths | RFC 9438; Xu, Harfoush & Rhee 2004 |
+//! | `control/linux_cubic.rs` | CUBIC in the arithmetic of today's Linux | Linux 4.1 |
+//! | `control/linux_2_6_cubic.rs`, `control/linux_bic.rs` | in Linux's arithmetic of 2007 | Linux 2.6.22, ns-2 2.35 |
+//! | `control/slow_start.rs`, `control/hystart.rs` | slow starts: standard, HyStart | RFC 5681; Ha & Rhee 2011 |
+//! | `control/hystart_plus_plus.rs` | HyStart++ | RFC 9406 |
 //! | `recovery.rs`, `newreno.rs`, `sack.rs` | recoveries | RFC 5681, 6582, 6675 |
 //! | `rack.rs`, `sent_segments.rs` | recovery by time, tail loss probe | RFC 8985 |
 //! | `fack.rs` | a recovery that finds lost retransmissions | Mathis & Mahdavi 1996, ns-2 2.35 |
@@ -29,52 +33,47 @@
 
 extern crate alloc;
 
-mod bic;
 mod config;
 mod connection;
+mod control;
 mod counterparts;
-mod cubic;
+mod departures;
 mod fack;
-mod hystart;
-mod hystart_plus_plus;
-mod law;
-mod linux_2_6_cubic;
-mod linux_bic;
-mod linux_cubic;
 mod newreno;
 mod presets;
 mod rack;
 mod rate_reduction;
 mod receiver;
 mod recovery;
-mod reno;
 mod round_trip;
 mod sack;
 mod scoreboard;
 mod segment;
 mod sender;
 mod sent_segments;
-mod slow_start;
 mod timeout;
 mod undo;
 mod window_validation;
 
-pub use bic::{Bic, BicConfig};
 pub use config::{
-    CongestionControl, EcnFloor, FullAckWindow, IdleRestart, MinRtoOf, PartialAckTimer, RateReduction, ReductionBase,
-    SlowStart, TcpConfig,
+    EcnFloor, FullAckWindow, IdleRestart, MinRtoOf, PartialAckTimer, RateReduction, ReductionBase, SlowStart, TcpConfig,
 };
 pub use connection::SenderCounters;
+pub use control::CongestionControl;
+#[cfg(feature = "config")]
+pub use control::PAGES;
+pub use control::bic::{Bic, BicConfig};
+pub use control::cubic::{Cubic, CubicArithmetic, CubicConfig};
+pub use control::law::{CongestionSignal, WindowLaw};
+pub use control::linux_2_6_cubic::Linux26Cubic;
+pub use control::linux_bic::LinuxBic;
+pub use control::reno::Reno;
 pub use counterparts::COUNTERPARTS;
-pub use cubic::{Cubic, CubicArithmetic, CubicConfig};
+pub use forebay_units::control::{AckSample, CongestionSample, Control, Controller, Needs, RoundTrips};
 use forebay_units::require;
 pub use forebay_units::{Bytes, ParameterError, Span, Time};
-pub use law::{CongestionSignal, Window, WindowLaw};
-pub use linux_2_6_cubic::Linux26Cubic;
-pub use linux_bic::LinuxBic;
 pub use presets::Preset;
 pub use receiver::Receiver;
-pub use reno::Reno;
 pub use round_trip::RoundTrip;
 pub use segment::{Ack, AckOut, SackBlocks, Segment, SegmentOut};
 pub use sender::Sender;

@@ -1,7 +1,7 @@
 //! RACK's steps, and the tail loss probe's, one by one (RFC 8985).
 
 use super::*;
-use crate::{Reno, SackBlocks, Segment, SegmentOut};
+use crate::{SackBlocks, Segment, SegmentOut};
 
 struct Nowhere;
 
@@ -26,10 +26,15 @@ fn the_tolerance_grows_with_dsacks_and_lasts_for_sixteen_recoveries() {
     }
     for recovery in 0..=16 {
         let mut out = Nowhere;
-        let mut turn = RecoveryContext { connection: &mut connection, law: &mut Reno, now: Time::ZERO, out: &mut out };
+        let mut turn =
+            RecoveryContext { connection: &mut connection, controller: &mut *reno(), now: Time::ZERO, out: &mut out };
         rack.on_full_ack(&mut turn);
         assert_eq!(rack.tolerance, if recovery < 16 { 3 } else { 1 }, "{recovery}");
     }
+}
+
+fn reno() -> alloc::boxed::Box<dyn crate::Controller> {
+    crate::CongestionControl::NewReno.build(&TcpConfig::default())
 }
 
 fn at(ms: u64) -> Time {
@@ -284,7 +289,8 @@ fn a_loss_while_the_window_comes_down_after_a_mark_does_not_start_over() {
     rack.reduction.note_sent(1000, 10_000);
     rack.segments.mark_lost((at(1), 0), |segment| segment.start == 1);
     let mut out = Nowhere;
-    let mut turn = RecoveryContext { connection: &mut connection, law: &mut Reno, now: at(100), out: &mut out };
+    let mut turn =
+        RecoveryContext { connection: &mut connection, controller: &mut *reno(), now: at(100), out: &mut out };
     rack.enter(&mut turn);
     assert!(matches!(rack.reduction, Reduction::Proportional { flight: 10_000, delivered: 0, sent: 1000 }));
 }

@@ -18,7 +18,7 @@
 use core::fmt;
 
 use crate::connection::Connection;
-use crate::{Ack, CongestionSignal, SegmentOut, Time, WindowLaw};
+use crate::{Ack, CongestionSignal, Controller, SegmentOut, Time};
 
 /// Duplicate ACKs that mean a loss (RFC 5681's and RFC 6675's DupThresh).
 pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;
@@ -26,7 +26,7 @@ pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;
 /// The state of a recovery.
 pub(crate) struct RecoveryContext<'a> {
     pub connection: &'a mut Connection,
-    pub law: &'a mut dyn WindowLaw,
+    pub controller: &'a mut dyn Controller,
     pub now: Time,
     pub out: &'a mut dyn SegmentOut,
 }
@@ -42,12 +42,12 @@ impl RecoveryContext<'_> {
     /// Enters a recovery: halves the window, unless that was done for a mark in the same window of data (RFC 3168,
     /// 6.1.2). `resent` retransmissions are in flight.
     pub fn begin(&mut self, resent: u64) {
-        let RecoveryContext { connection, law, now, .. } = self;
+        let RecoveryContext { connection, controller, now, .. } = self;
         connection.in_recovery = true;
         connection.counters.fast_recoveries += 1;
         connection.stop_timing();
         if connection.unacknowledged >= connection.reduction_point {
-            connection.reduce(*law, CongestionSignal::Loss, resent, *now);
+            connection.reduce(*controller, CongestionSignal::Loss, resent, *now);
         }
         // The recovery ends with the window of data that the reduction was for. A loss above it calls for another.
         connection.recovery_point = connection.reduction_point;

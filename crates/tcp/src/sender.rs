@@ -1,7 +1,7 @@
 //! The sender: the skeleton that every variant shares.
 //!
 //! # What it does
-//! Opens with a SYN, sends what the window allows, takes each ACK to the window law or to the recovery, keeps the
+//! Opens with a SYN, sends what the window allows, takes each ACK to the controller or to the recovery, keeps the
 //! retransmission timer, answers marks, and closes with a FIN.
 //!
 //! # Source
@@ -21,19 +21,17 @@ use alloc::boxed::Box;
 use core::mem::offset_of;
 
 use crate::connection::{Connection, Timer};
+use crate::departures::Departures;
 use crate::fack::ForwardAckRecovery;
-use crate::hystart::HyStart;
-use crate::hystart_plus_plus::HyStartPlusPlus;
 use crate::newreno::NewRenoRecovery;
 use crate::rack::RackRecovery;
 use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, RecoveryContext, RenoRecovery};
 use crate::sack::SackRecovery;
-use crate::slow_start::{Departures, SlowStartPolicy};
 use crate::undo::Verdict;
 use crate::window_validation::WindowValidation;
 use crate::{
-    Ack, Bic, CongestionControl, CongestionSignal, IdleRestart, Linux26Cubic, LinuxBic, Reno, RoundTrip, SegmentOut,
-    SenderCounters, SlowStart, TcpConfig, Time, TimeoutResponse, WindowLaw,
+    Ack, AckSample, CongestionControl, CongestionSignal, Controller, IdleRestart, Needs, RoundTrip, RoundTrips,
+    SegmentOut, SenderCounters, TcpConfig, Time, TimeoutResponse,
 };
 
 /// The phase of the connection.
@@ -48,7 +46,7 @@ enum Phase {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Sender {
-    law: Box<dyn WindowLaw>,
+    controller: Box<dyn Controller>,
     max_congestion_window: f64,
     phase: Phase,
     wants_handshake: bool,
@@ -58,10 +56,9 @@ pub struct Sender {
     /// A window that stays unused is reduced.
     validates: bool,
     duplicate_acks_restart_timer: bool,
+    needs: Needs,
     connection: Connection,
     recovery: Box<dyn Recovery>,
-    /// A slow start other than the standard one.
-    slow_start: Option<Box<dyn SlowStartPolicy>>,
     /// The place of the last timeout: a second one at the same place leaves the threshold alone.
     timed_out_at: Option<u64>,
     validation: WindowValidation,
@@ -83,20 +80,10 @@ impl Sender {
             CongestionControl::Reno => Box::new(RenoRecovery),
             _ => Box::new(NewRenoRecovery::new(config)),
         };
-        let law: Box<dyn WindowLaw> = match config.congestion_control {
-            CongestionControl::Reno | CongestionControl::NewReno => Box::new(Reno),
-            CongestionControl::Bic(bic) => Box::new(Bic::new(bic)),
-            CongestionControl::Cubic(cubic) => cubic.law(),
-            CongestionControl::LinuxBic => Box::new(LinuxBic::new()),
-            CongestionControl::Linux26Cubic => Box::new(Linux26Cubic::new()),
-        };
+        let controller = config.congestion_control.build(config);
+        let needs = controller.needs();
         let mut connection = Connection::new(config);
-        let slow_start: Option<Box<dyn SlowStartPolicy>> = match config.slow_start() {
-            SlowStart::Standard => None,
-            SlowStart::HyStart => Some(Box::new(HyStart::new())),
-            SlowStart::HyStartPlusPlus => Some(Box::new(HyStartPlusPlus::new(connection.window.slow_start_threshold))),
-        };
-        connection.departures = slow_start.as_ref().map(|_| Box::new(Departures::new()));
+        connection.departures = needs.latest_round_trip.then(|| Box::new(Departures::new()));
         // A recovery that timestamps segments sees every ACK and sends every segment.
         connection.selective = recovery.sends_by_pipe();
         let initial_window = connection.window.congestion_window;
@@ -104,9 +91,9 @@ impl Sender {
             validation: WindowValidation::new(config.idle_restart, initial_window),
             validates: config.idle_restart != IdleRestart::InitialWindow,
             connection,
-            law,
+            controller,
+            needs,
             recovery,
-            slow_start,
             phase: Phase::Closed,
             wants_handshake: config.handshake,
             wants_ecn: config.ecn,
@@ -218,7 +205,8 @@ impl Sender {
             return;
         }
         if self.connection.timer != Timer::Retransmission {
-            let mut turn = RecoveryContext { connection: &mut self.connection, law: &mut *self.law, now, out };
+            let mut turn =
+                RecoveryContext { connection: &mut self.connection, controller: &mut *self.controller, now, out };
             if self.recovery.on_deadline(&mut turn) {
                 self.recover_if_due(now, out);
                 self.send(now, out);
@@ -250,15 +238,10 @@ impl Sender {
             || connection.keeps_threshold_at_timeout()
             || is_linux && connection.was_reduced_in_this_window();
         if keeps_threshold {
-            connection.window.congestion_window = 1.0;
-            connection.last_signal = Some(CongestionSignal::Timeout);
-            connection.note_reduction();
-            if is_linux {
-                self.law.forget();
-            }
+            connection.reduce_again(&mut *self.controller, now);
         } else {
             let resent = self.recovery.resent_in_flight(connection);
-            connection.reduce(&mut *self.law, CongestionSignal::Timeout, resent, now);
+            connection.reduce(&mut *self.controller, CongestionSignal::Timeout, resent, now);
         }
         self.timed_out_at = Some(connection.unacknowledged);
         connection.in_recovery = false;
@@ -272,9 +255,6 @@ impl Sender {
             let window = &mut connection.window.congestion_window;
             *window = (self.recovery.in_flight_segments() as f64 + 1.0).min(self.max_congestion_window);
             connection.apply_window();
-        }
-        if let Some(policy) = &mut self.slow_start {
-            policy.on_timeout();
         }
         connection.restart_timer(now);
         self.send(now, out);
@@ -380,7 +360,8 @@ impl Sender {
         self.undo_if_spurious(ack, now);
         self.answer_mended_probe(now);
         let was_in_recovery = self.connection.in_recovery;
-        let mut turn = RecoveryContext { connection: &mut self.connection, law: &mut *self.law, now, out };
+        let mut turn =
+            RecoveryContext { connection: &mut self.connection, controller: &mut *self.controller, now, out };
         if !was_in_recovery {
             turn.connection.duplicate_acks = 0;
             turn.connection.limited_transmit_bytes = 0;
@@ -395,7 +376,7 @@ impl Sender {
             self.recovery.on_partial_ack(&mut turn, newly);
         }
         if was_in_recovery && !self.connection.in_recovery && self.grows_at_recovery_exit {
-            self.grow(newly.min(self.connection.segment_bytes), now);
+            self.grow(newly.min(self.connection.segment_bytes), false, now);
         }
         // A loss above the last recovery point may be known already, and perhaps no duplicate ACK follows to report it.
         if self.connection.selective {
@@ -406,7 +387,8 @@ impl Sender {
 
     /// Enters a recovery where a loss is known and none is under way.
     fn recover_if_due(&mut self, now: Time, out: &mut impl SegmentOut) {
-        let mut turn = RecoveryContext { connection: &mut self.connection, law: &mut *self.law, now, out };
+        let mut turn =
+            RecoveryContext { connection: &mut self.connection, controller: &mut *self.controller, now, out };
         if !turn.connection.in_recovery && self.recovery.is_due(turn.connection) {
             self.recovery.enter(&mut turn);
         }
@@ -416,7 +398,7 @@ impl Sender {
     fn undo_if_spurious(&mut self, ack: &Ack, now: Time) {
         let Verdict::Spurious(restored) = self.connection.judge_reduction(ack) else { return };
         if restored.is_some() {
-            self.law.undo();
+            self.controller.undo();
         }
         self.recovery.on_spurious(&self.connection, now);
         self.timed_out_at = None;
@@ -426,7 +408,7 @@ impl Sender {
     /// so that nothing undoes this answer.
     fn answer_mended_probe(&mut self, now: Time) {
         if core::mem::take(&mut self.connection.probe_has_mended) {
-            self.connection.reduce(&mut *self.law, CongestionSignal::Loss, 0, now);
+            self.connection.reduce(&mut *self.controller, CongestionSignal::Loss, 0, now);
             self.connection.forget_undo();
         }
     }
@@ -444,7 +426,7 @@ impl Sender {
         self.answer_mended_probe(now);
         let connection = &mut self.connection;
         connection.duplicate_acks = connection.duplicate_acks.saturating_add(1);
-        let mut turn = RecoveryContext { connection, law: &mut *self.law, now, out };
+        let mut turn = RecoveryContext { connection, controller: &mut *self.controller, now, out };
         if turn.connection.in_recovery {
             self.recovery.on_duplicate(&mut turn);
         } else if self.recovery.is_due(turn.connection) {
@@ -464,16 +446,17 @@ impl Sender {
         connection.confirm_reduction();
         if connection.heeds_echo(ack.ack) && !connection.in_recovery {
             connection.counters.ecn_reductions += 1;
-            connection.reduce(&mut *self.law, CongestionSignal::EcnEcho, 0, now);
+            connection.reduce(&mut *self.controller, CongestionSignal::EcnEcho, 0, now);
             self.recovery.on_mark(connection);
         }
     }
 
-    /// An ACK outside of recoveries: opens the window by the reported arrivals, if the window was in use.
+    /// An ACK outside of recoveries: the controller opens the window by the reported arrivals, if it was in use.
     #[inline(always)]
     fn open_window(&mut self, delivered: u64, is_in_use: bool, ece: bool, now: Time) {
         if !is_in_use {
-            self.law.pause(now);
+            let ack = AckSample { is_window_used: false, ..self.sample(delivered, ece, now) };
+            self.controller.on_ack(&ack, &mut self.connection.window);
             if self.validates {
                 self.validate_window(now);
             }
@@ -481,9 +464,7 @@ impl Sender {
             if self.validates {
                 self.validation.note_use(now);
             }
-            if !ece {
-                self.grow(delivered, now);
-            }
+            self.grow(delivered, ece, now);
         }
     }
 
@@ -497,7 +478,17 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn grow(&mut self, newly: u64, now: Time) {
+    fn grow(&mut self, newly: u64, ece: bool, now: Time) {
+        let ack = self.sample(newly, ece, now);
+        let window = &mut self.connection.window;
+        self.controller.on_ack(&ack, window);
+        window.congestion_window = window.congestion_window.min(self.max_congestion_window);
+        self.connection.apply_window();
+    }
+
+    /// An ACK of `newly` bytes as the controller sees it, while the window is in use.
+    #[inline(always)]
+    fn sample(&mut self, newly: u64, ece: bool, now: Time) -> AckSample {
         let connection = &mut self.connection;
         let acked_segments = if newly == connection.segment_bytes {
             1.0
@@ -506,27 +497,23 @@ impl Sender {
             let limit = self.timeout_response.byte_counting_limit(has_gone_back, self.byte_counting_limit);
             (newly as f64 / connection.segment_bytes as f64).min(limit)
         };
-        let window = &mut connection.window;
-        if window.congestion_window >= window.slow_start_threshold {
-            self.law.avoid_congestion(window, acked_segments, &connection.round_trip, now);
-        } else {
-            if let Some(policy) = &mut self.slow_start {
-                policy.on_ack(connection, acked_segments, now);
-            } else {
-                // RFC 5681, equation 2.
-                window.congestion_window += acked_segments;
-            }
-            let window = &mut connection.window;
-            let beyond = window.congestion_window - window.slow_start_threshold;
-            if acked_segments > 1.0 && beyond > 0.0 {
-                // `tcp_slow_start` ends at the threshold; congestion avoidance gets the rest of the ACK.
-                window.congestion_window = window.slow_start_threshold;
-                self.law.avoid_congestion(window, beyond, &connection.round_trip, now);
-            }
+        let mut round_trips = RoundTrips::default();
+        if self.needs.latest_round_trip && connection.is_in_slow_start() {
+            round_trips.latest = connection.sample_round_trip(now);
         }
-        let window = &mut connection.window;
-        window.congestion_window = window.congestion_window.min(self.max_congestion_window);
-        connection.apply_window();
+        if self.needs.round_trip_estimate {
+            round_trips.smoothed = connection.round_trip.smoothed();
+            round_trips.shortest = connection.round_trip.shortest();
+        }
+        AckSample {
+            now,
+            acked_segments,
+            acknowledged: connection.unacknowledged,
+            next: connection.next,
+            is_window_used: true,
+            echoes_mark: ece,
+            round_trips,
+        }
     }
 
     /// RFC 5681, 4.1: after an idle time longer than the timeout the window starts over, by the rule in force.
@@ -536,7 +523,7 @@ impl Sender {
         let (idle, timeout) = (connection.idle_since_last_sent(now), connection.round_trip.timeout());
         if is_idle && idle > timeout {
             self.validation.restart(&mut connection.window, idle, timeout, now);
-            self.law.restart();
+            self.controller.restart();
             connection.apply_window();
         }
     }
@@ -547,7 +534,8 @@ impl Sender {
             return;
         }
         if self.connection.in_recovery || self.connection.selective {
-            let mut turn = RecoveryContext { connection: &mut self.connection, law: &mut *self.law, now, out };
+            let mut turn =
+                RecoveryContext { connection: &mut self.connection, controller: &mut *self.controller, now, out };
             self.recovery.send(&mut turn);
         } else {
             self.connection.send_allowed(now, out);

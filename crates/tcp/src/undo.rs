@@ -19,7 +19,7 @@
 //! `undo`, with `timestamps` or `dsack`.
 
 use crate::connection::Connection;
-use crate::{Ack, Span, Time, Window};
+use crate::{Ack, Control, Span, Time};
 
 /// A timestamp may have been rounded down by up to this on its way.
 pub(crate) const TIMESTAMP_RESOLUTION: Span = Span::from_nanoseconds(1);
@@ -28,7 +28,7 @@ pub(crate) const TIMESTAMP_RESOLUTION: Span = Span::from_nanoseconds(1);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Undo {
     /// The window before; none once a mark has confirmed the reduction.
-    window: Option<Window>,
+    window: Option<Control>,
     /// The first retransmission since: where it began, and when it went out (RetransmitTS).
     first_retransmission: Option<(u64, Time)>,
     /// The ACK of what it repeats has come.
@@ -48,12 +48,12 @@ pub(crate) enum Verdict {
     /// None so far.
     Open,
     /// Nothing was lost: the window before the reduction, or none if a mark calls for the reduction all the same.
-    Spurious(Option<Window>),
+    Spurious(Option<Control>),
 }
 
 impl Undo {
     /// A reduction of this `window`, which the connection has not made yet. `resent` retransmissions are in flight.
-    pub fn new(window: Window, connection: &Connection, resent: u64) -> Self {
+    pub fn new(window: Control, connection: &Connection, resent: u64) -> Self {
         Self {
             window: Some(window),
             first_retransmission: None,
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use crate::{SackBlocks, TcpConfig};
 
-    const WINDOW: Window = Window { congestion_window: 10.0, slow_start_threshold: f64::INFINITY };
+    const WINDOW: Control = Control { congestion_window: 10.0, slow_start_threshold: f64::INFINITY };
     const UNDONE: Verdict = Verdict::Spurious(Some(WINDOW));
 
     /// A reduction with ten segments of 1000 bytes in flight, from 1 on; `resent` of them are retransmissions.

@@ -12,7 +12,7 @@
 //! # Parameters
 //! `idle_restart`.
 
-use crate::{IdleRestart, Span, Time, Window};
+use crate::{Control, IdleRestart, Span, Time};
 
 /// Keeps the window honest.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ impl WindowValidation {
     }
 
     /// Nothing was sent for `idle`, and `timeout` is the retransmission timeout.
-    pub fn restart(&mut self, window: &mut Window, idle: Span, timeout: Span, now: Time) {
+    pub fn restart(&mut self, window: &mut Control, idle: Span, timeout: Span, now: Time) {
         self.in_use = now;
         let restart = window.congestion_window.min(self.initial);
         if self.rule == IdleRestart::InitialWindow {
@@ -53,7 +53,7 @@ impl WindowValidation {
 
     /// Reduces the window under [`IdleRestart::Halving`], after an ACK that came while the window was not in use. At
     /// most `used` segments were in flight in that round trip. Returns whether it did so.
-    pub fn note_disuse(&mut self, window: &mut Window, used: f64, timeout: Span, now: Time) -> bool {
+    pub fn note_disuse(&mut self, window: &mut Control, used: f64, timeout: Span, now: Time) -> bool {
         if now.since(self.in_use) < timeout {
             return false;
         }
@@ -69,7 +69,7 @@ impl WindowValidation {
 }
 
 /// The threshold keeps three quarters of the window.
-fn remember(window: &mut Window) {
+fn remember(window: &mut Control) {
     let part = libm::floor(window.congestion_window / 2.0) + libm::floor(window.congestion_window / 4.0);
     window.slow_start_threshold = window.slow_start_threshold.max(part);
 }
@@ -82,8 +82,8 @@ mod tests {
         Span::from_milliseconds(ms)
     }
 
-    fn window(segments: f64) -> Window {
-        Window { congestion_window: segments, slow_start_threshold: 2.0 }
+    fn window(segments: f64) -> Control {
+        Control { congestion_window: segments, slow_start_threshold: 2.0 }
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
         // Linux: 15 >> 1 is 7, and (15 >> 1) + (15 >> 2) is 10. A higher threshold stays.
         for (threshold, kept) in [(2.0, 10.0), (10.0, 10.0), (11.0, 11.0)] {
             let mut validation = WindowValidation::new(IdleRestart::Halving, 4.0);
-            let mut window = Window { congestion_window: 15.0, slow_start_threshold: threshold };
+            let mut window = Control { congestion_window: 15.0, slow_start_threshold: threshold };
             validation.restart(&mut window, ms(201), ms(200), Time::ZERO);
             assert_eq!((window.congestion_window, window.slow_start_threshold), (7.0, kept));
         }

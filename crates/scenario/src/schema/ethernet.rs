@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use forebay_switching::buffer::PAGES;
 use forebay_switching::congestion::CongestionManagement;
 use forebay_switching::{BufferPolicyConfig, PAUSE_QUANTUM_BITS, PathPolicyConfig};
 use forebay_units::{Bytes, QueueSize, Rate, Span};
@@ -14,7 +13,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::Serializer;
 
 use super::tagged::algorithms;
-use super::{Algorithm, FlowGroup, Impairments, OneOrMany, QueueSpec, ServicePeriod};
+use super::{FlowGroup, Impairments, OneOrMany, QueueSpec, ServicePeriod};
 
 /// Nodes with adapters and switches, whose ports share memory. Full-duplex links of one rate connect them, with
 /// shortest-path routes. Links: `<from>-><to>`; the queue of a switch's output has
@@ -470,11 +469,6 @@ algorithms! {
     "fecn", forebay_switching::congestion::FecnConfig, "congestion/fecn.rs";
     "dbp", forebay_switching::congestion::DbpConfig, "congestion/dbp.rs";
     "dcqcn", forebay_switching::congestion::DcqcnConfig, "congestion/dcqcn.rs";
-}
-
-/// Every buffer policy, in the order in which they are listed.
-pub(crate) fn buffer_policies() -> impl Iterator<Item = Algorithm> {
-    PAGES.iter().map(|&(name, source, parameters)| Algorithm { name, source, parameters })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use forebay_tcp::{BicConfig, CubicConfig, TcpConfig};
+use forebay_tcp::{PAGES, TcpConfig};
 use forebay_units::{Rate, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
@@ -89,32 +89,14 @@ pub enum Transport {
 }
 
 /// The values of TCP's congestion control and slow start in the manual.
-pub(crate) const TCP_VARIANTS: &[Algorithm] = &[
-    Algorithm { name: "reno", source: include_str!("../../../tcp/src/reno.rs"), parameters: none },
-    Algorithm { name: "newreno", source: include_str!("../../../tcp/src/newreno.rs"), parameters: none },
-    Algorithm { name: "bic", source: include_str!("../../../tcp/src/bic.rs"), parameters: BicConfig::json_schema },
-    Algorithm {
-        name: "cubic",
-        source: include_str!("../../../tcp/src/cubic.rs"),
-        parameters: CubicConfig::json_schema,
-    },
-    Algorithm { name: "linux_bic", source: include_str!("../../../tcp/src/linux_bic.rs"), parameters: none },
-    Algorithm {
-        name: "linux_2_6_cubic",
-        source: include_str!("../../../tcp/src/linux_2_6_cubic.rs"),
-        parameters: none,
-    },
-    Algorithm { name: "hystart", source: include_str!("../../../tcp/src/hystart.rs"), parameters: none },
-    Algorithm {
-        name: "hystart_plus_plus",
-        source: include_str!("../../../tcp/src/hystart_plus_plus.rs"),
-        parameters: none,
-    },
-];
-
-/// The parameters of what has none of its own.
-fn none(generator: &mut SchemaGenerator) -> Schema {
-    <()>::json_schema(generator)
+pub(crate) fn tcp_variants() -> impl Iterator<Item = Algorithm> {
+    let controllers = PAGES.iter().map(|&page| Algorithm::from(page));
+    let slow_starts = [
+        ("hystart", include_str!("../../../tcp/src/control/hystart.rs")),
+        ("hystart_plus_plus", include_str!("../../../tcp/src/control/hystart_plus_plus.rs")),
+    ];
+    let parameters = <() as JsonSchema>::json_schema;
+    controllers.chain(slow_starts.map(|(name, source)| Algorithm { name, source, parameters }))
 }
 
 fn bare_transports(schema: &mut Schema) {

@@ -10,7 +10,6 @@ mod flows;
 mod host;
 mod link;
 mod one_or_many;
-mod paths;
 mod probes;
 mod python;
 mod queue;
@@ -24,15 +23,14 @@ pub use ethernet::{
     Adapter, Arbiter, Arrivals, Ethernet, EthernetLink, EthernetNode, EthernetSwitch, FrameOnOff, Frames, Generator,
     Pause, Reaction, Service, ServiceAt, SharedMemorySwitch,
 };
-pub(crate) use ethernet::{OTHERS, SCHEMES, buffer_policies};
-pub(crate) use flows::TCP_VARIANTS;
+pub(crate) use ethernet::{OTHERS, SCHEMES};
+pub(crate) use flows::tcp_variants;
 pub use flows::{
     Constant, Direction, Enters, FlowGroup, OnOff, PacketSize, Poisson, RateStep, Transport, Udp, UdpPattern,
 };
 pub use host::{HostJitter, HostQueue};
 pub use link::{GraphLink, Impairments, LinkSpec, ServicePeriod};
 pub use one_or_many::OneOrMany;
-pub(crate) use paths::PATH_POLICIES;
 pub use probes::{FlowGauges, Probes, SeriesKind, Trace};
 pub use python::PythonQueue;
 pub(crate) use queue::disciplines;

@@ -22,6 +22,15 @@ pub(crate) struct Algorithm {
     pub parameters: fn(&mut SchemaGenerator) -> Schema,
 }
 
+/// Name, source file and schema of the parameters, as the tables of the algorithms' crates have them.
+pub(crate) type Page = (&'static str, &'static str, fn(&mut SchemaGenerator) -> Schema);
+
+impl From<Page> for Algorithm {
+    fn from((name, source, parameters): Page) -> Self {
+        Self { name, source, parameters }
+    }
+}
+
 /// Declares a table of algorithms: a line is the name in a scenario, the configuration, and the file in `switching`.
 macro_rules! algorithms {
     ($(#[$docs:meta])* $table:ident; $($name:literal, $config:ty, $file:literal;)*) => {

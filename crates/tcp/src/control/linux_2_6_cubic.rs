@@ -28,8 +28,11 @@
 //! # Parameters
 //! None: `transport.tcp.congestion_control = "linux_2_6_cubic"`.
 
-use crate::linux_bic::{AckCount, is_at_threshold, next_maximum, reduced};
-use crate::{CongestionSignal, RoundTrip, Span, Time, Window, WindowLaw};
+use alloc::boxed::Box;
+
+use crate::control::linux_bic::{AckCount, is_at_threshold, next_maximum, reduced};
+use crate::control::loss_based::loss_based;
+use crate::{CongestionSignal, Control, Controller, RoundTrips, Span, TcpConfig, Time, WindowLaw};
 
 /// The number of ACKs is computed again after this time, in milliseconds, even if the window has not changed (HZ / 32).
 const REFRESH_MS: u64 = 1000 / 32;
@@ -130,8 +133,12 @@ impl Default for Linux26Cubic {
     }
 }
 
+pub(crate) fn build(tcp: &TcpConfig) -> Box<dyn Controller> {
+    loss_based(Linux26Cubic::new(), tcp)
+}
+
 impl WindowLaw for Linux26Cubic {
-    fn avoid_congestion(&mut self, window: &mut Window, acked_segments: f64, _path: &RoundTrip, now: Time) {
+    fn avoid_congestion(&mut self, window: &mut Control, acked_segments: f64, _path: &RoundTrips, now: Time) {
         self.count.learn(acked_segments);
         if is_at_threshold(window) {
             window.congestion_window += acked_segments;
@@ -150,7 +157,7 @@ impl WindowLaw for Linux26Cubic {
         }
     }
 
-    fn reduce(&mut self, window: &Window, used_segments: f64, signal: CongestionSignal, _now: Time) -> f64 {
+    fn reduce(&mut self, window: &Control, used_segments: f64, signal: CongestionSignal, _now: Time) -> f64 {
         self.maximum = next_maximum(window.congestion_window as u32, self.maximum);
         self.stage = None;
         self.count.restart();
@@ -168,7 +175,6 @@ impl WindowLaw for Linux26Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TcpConfig;
 
     fn at_ms(ms: u64) -> Time {
         Time::ZERO + Span::from_milliseconds(ms)
@@ -200,11 +206,11 @@ mod tests {
     #[test]
     fn a_reduction_leaves_819_of_1024_and_a_timeout_forgets() {
         let mut law = Linux26Cubic::new();
-        let window = Window { congestion_window: 100.0, slow_start_threshold: f64::INFINITY };
+        let window = Control { congestion_window: 100.0, slow_start_threshold: f64::INFINITY };
         assert_eq!(law.reduce(&window, 100.0, CongestionSignal::Loss, at_ms(0)), 79.0);
         assert_eq!(law.maximum, 100);
         // Below the maximum: fast convergence, 90 * 1843 / 2048.
-        let window = Window { congestion_window: 90.0, ..window };
+        let window = Control { congestion_window: 90.0, ..window };
         law.reduce(&window, 90.0, CongestionSignal::Loss, at_ms(0));
         assert_eq!(law.maximum, 80);
         law.reduce(&window, 90.0, CongestionSignal::Timeout, at_ms(0));
@@ -214,8 +220,8 @@ mod tests {
     #[test]
     fn the_number_of_acks_is_kept_for_31_ms() {
         let mut law = Linux26Cubic::new();
-        let path = RoundTrip::new(&TcpConfig::default());
-        let mut window = Window { congestion_window: 100.0, slow_start_threshold: 50.0 };
+        let path = RoundTrips::default();
+        let mut window = Control { congestion_window: 100.0, slow_start_threshold: 50.0 };
         law.avoid_congestion(&mut window, 1.0, &path, at_ms(0));
         // 50 segments are 50 * 16 / 31 ACKs before the first loss.
         assert_eq!(law.stage.as_ref().map(|stage| (stage.needed, stage.computed_ms)), Some((25, 0)));
@@ -244,8 +250,8 @@ mod tests {
     #[test]
     fn slow_start_takes_one_ack_more_and_then_acks_count_for_reno() {
         let mut law = Linux26Cubic::new();
-        let path = RoundTrip::new(&TcpConfig::default());
-        let mut window = Window { congestion_window: 48.0, slow_start_threshold: 48.0 };
+        let path = RoundTrips::default();
+        let mut window = Control { congestion_window: 48.0, slow_start_threshold: 48.0 };
         law.avoid_congestion(&mut window, 1.0, &path, at_ms(0));
         assert_eq!((window.congestion_window, law.stage.is_some()), (49.0, false));
         for acks in 1..=3 {
@@ -263,8 +269,8 @@ mod tests {
     #[test]
     fn an_idle_time_ends_the_stage() {
         let mut law = Linux26Cubic::new();
-        let path = RoundTrip::new(&TcpConfig::default());
-        let mut window = Window { congestion_window: 100.0, slow_start_threshold: 50.0 };
+        let path = RoundTrips::default();
+        let mut window = Control { congestion_window: 100.0, slow_start_threshold: 50.0 };
         law.avoid_congestion(&mut window, 1.0, &path, at_ms(0));
         law.restart();
         law.avoid_congestion(&mut window, 1.0, &path, at_ms(9000));

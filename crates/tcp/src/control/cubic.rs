@@ -28,9 +28,9 @@
 
 use alloc::boxed::Box;
 
-use crate::linux_cubic::LinuxCubic;
-use crate::{CongestionSignal, RoundTrip, Time, Window, WindowLaw};
-use crate::{ParameterError, require};
+use crate::control::linux_cubic::LinuxCubic;
+use crate::control::loss_based::loss_based;
+use crate::{CongestionSignal, Control, Controller, ParameterError, RoundTrips, TcpConfig, Time, WindowLaw, require};
 
 /// The arithmetic of CUBIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,13 +72,12 @@ impl CubicConfig {
             "be above 0, at most 1000000",
         )
     }
+}
 
-    /// The law with these parameters.
-    pub(crate) fn law(self) -> Box<dyn WindowLaw> {
-        match self.arithmetic {
-            CubicArithmetic::Exact => Box::new(Cubic::new(self)),
-            CubicArithmetic::Linux => Box::new(LinuxCubic::new(self)),
-        }
+pub(crate) fn build(config: &CubicConfig, tcp: &TcpConfig) -> Box<dyn Controller> {
+    match config.arithmetic {
+        CubicArithmetic::Exact => loss_based(Cubic::new(*config), tcp),
+        CubicArithmetic::Linux => loss_based(LinuxCubic::new(*config), tcp),
     }
 }
 
@@ -132,8 +131,12 @@ impl Cubic {
 }
 
 impl WindowLaw for Cubic {
+    fn uses_round_trips(&self) -> bool {
+        true
+    }
+
     /// RFC 9438, 4.2 to 4.5.
-    fn avoid_congestion(&mut self, window: &mut Window, acked_segments: f64, path: &RoundTrip, now: Time) {
+    fn avoid_congestion(&mut self, window: &mut Control, acked_segments: f64, path: &RoundTrips, now: Time) {
         let current = window.congestion_window;
         let mut stage = match self.stage {
             Some(stage) => stage,
@@ -143,7 +146,7 @@ impl WindowLaw for Cubic {
         // Figure 1: W_cubic(t) = C (t - K)^3 + W_max, now and a round trip ahead.
         let cubic = |offset: f64| self.config.growth * offset * offset * offset + stage.maximum;
         let offset = now.since(stage.start).seconds() - stage.k;
-        let round_trip = path.smoothed().map_or(0.0, |span| span.seconds());
+        let round_trip = path.smoothed.map_or(0.0, |span| span.seconds());
         // 4.2: never down, and by half in a round trip at most.
         let target = cubic(offset + round_trip).max(current).min(1.5 * current);
 
@@ -162,7 +165,7 @@ impl WindowLaw for Cubic {
     }
 
     /// RFC 9438, 4.6 to 4.8.
-    fn reduce(&mut self, window: &Window, used_segments: f64, signal: CongestionSignal, _now: Time) -> f64 {
+    fn reduce(&mut self, window: &Control, used_segments: f64, signal: CongestionSignal, _now: Time) -> f64 {
         let current = window.congestion_window;
         self.before = (self.maximum, self.prior_window, self.stage);
         self.prior_window = Some(current);
@@ -187,6 +190,11 @@ impl WindowLaw for Cubic {
         }
     }
 
+    /// RFC 9438, 4.8: as after any timeout, the next stage starts at its own turning point.
+    fn forget(&mut self) {
+        (self.maximum, self.stage) = (None, None);
+    }
+
     fn restart(&mut self) {
         self.stage = None;
     }
@@ -200,23 +208,21 @@ impl WindowLaw for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Span, TcpConfig};
+    use crate::Span;
 
     /// A path whose round trip is known.
-    fn path(round_trip: Span) -> RoundTrip {
-        let mut path = RoundTrip::new(&TcpConfig::default());
-        path.sample(Time::ZERO, Time::ZERO + round_trip, false);
-        path
+    fn path(round_trip: Span) -> RoundTrips {
+        RoundTrips { smoothed: Some(round_trip), ..RoundTrips::default() }
     }
 
-    fn window(segments: f64) -> Window {
-        Window { congestion_window: segments, slow_start_threshold: 2.0 }
+    fn window(segments: f64) -> Control {
+        Control { congestion_window: segments, slow_start_threshold: 2.0 }
     }
 
     /// The window after each of this many round trips from `start` on, an ACK for each segment.
     fn rounds(
         law: &mut Cubic,
-        window: &mut Window,
+        window: &mut Control,
         start: Time,
         round_trip: Span,
         rounds: u64,
@@ -234,7 +240,7 @@ mod tests {
     }
 
     /// CUBIC after a loss at `maximum`, and its window.
-    fn after_loss(config: CubicConfig, maximum: f64) -> (Cubic, Window) {
+    fn after_loss(config: CubicConfig, maximum: f64) -> (Cubic, Control) {
         let mut law = Cubic::new(config);
         let reduced = law.reduce(&window(maximum), maximum, CongestionSignal::Loss, Time::ZERO);
         (law, window(reduced))

@@ -29,9 +29,8 @@
 //! # Parameters
 //! None: `transport.tcp.slow_start = "hystart"`, the default with `cubic`.
 
-use crate::connection::Connection;
-use crate::slow_start::SlowStartPolicy;
-use crate::{Span, Time};
+use crate::control::slow_start::SlowStartPolicy;
+use crate::{AckSample, Control, Span, Time};
 
 /// Smaller windows are left to grow (`hystart_low_window`).
 const LOW_WINDOW_SEGMENTS: f64 = 16.0;
@@ -96,26 +95,23 @@ impl HyStart {
 }
 
 impl SlowStartPolicy for HyStart {
-    fn on_ack(&mut self, connection: &mut Connection, acked_segments: f64, now: Time) {
-        let sample = connection.sample_round_trip(now);
-        if connection.unacknowledged > self.round_end {
-            self.round_end = connection.next;
-            (self.round_start, self.last_ack) = (now, now);
+    fn on_ack(&mut self, ack: &AckSample, control: &mut Control) {
+        if ack.acknowledged > self.round_end {
+            self.round_end = ack.next;
+            (self.round_start, self.last_ack) = (ack.now, ack.now);
             (self.shortest_in_round, self.samples) = (Span::MAX, 0);
-            connection.begin_round();
         }
-        if let Some(sample) = sample {
+        if let Some(sample) = ack.round_trips.latest {
             self.shortest = self.shortest.min(sample);
             self.shortest_in_round = self.shortest_in_round.min(sample);
             self.samples += 1;
         }
-        let window = &mut connection.window;
-        let is_watching = !self.is_done && window.congestion_window >= LOW_WINDOW_SEGMENTS;
-        if is_watching && (self.is_train_long(now) || self.is_delay_long()) {
+        let is_watching = !self.is_done && control.congestion_window >= LOW_WINDOW_SEGMENTS;
+        if is_watching && (self.is_train_long(ack.now) || self.is_delay_long()) {
             self.is_done = true;
-            window.slow_start_threshold = window.congestion_window;
+            control.slow_start_threshold = control.congestion_window;
         } else {
-            window.congestion_window += acked_segments;
+            control.congestion_window += ack.acked_segments;
         }
     }
 
@@ -127,7 +123,7 @@ impl SlowStartPolicy for HyStart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slow_start::tests::Rounds;
+    use crate::control::slow_start::tests::Rounds;
 
     const fn ms(ms: u64) -> Span {
         Span::from_milliseconds(ms)
@@ -199,15 +195,14 @@ mod tests {
     fn the_ack_up_to_the_end_of_a_round_belongs_to_it() {
         let (mut policy, mut rounds) = (HyStart::new(), Rounds::new(16));
         rounds.round(&mut policy, ms(80), ms(1));
-        let connection = &mut rounds.connection;
         // Sixteen samples, of which the last is that of the ACK up to the end of the round.
-        assert_eq!((policy.samples, policy.round_end), (16, connection.unacknowledged));
+        assert_eq!((policy.samples, policy.round_end), (16, rounds.acknowledged));
         assert_eq!(policy.round_start, Time::ZERO + ms(80));
         // The next byte opens a round, which lasts until all that has been sent by then is acknowledged.
-        connection.unacknowledged += 1;
-        connection.next += 5000;
-        policy.on_ack(connection, 1.0, Time::ZERO + ms(200));
-        assert_eq!((policy.samples, policy.round_end), (0, connection.next));
+        rounds.acknowledged += 1;
+        rounds.next += 5000;
+        rounds.ack(&mut policy, Time::ZERO + ms(200));
+        assert_eq!((policy.samples, policy.round_end), (0, rounds.next));
         assert_eq!((policy.round_start, policy.last_ack), (Time::ZERO + ms(200), Time::ZERO + ms(200)));
     }
 
@@ -237,7 +232,7 @@ mod tests {
         let (mut policy, mut rounds) = (HyStart::new(), Rounds::new(20));
         rounds.round(&mut policy, ms(20), ms(1));
         for looks_out in [false, true] {
-            rounds.connection.window.slow_start_threshold = f64::INFINITY;
+            rounds.control.slow_start_threshold = f64::INFINITY;
             rounds.round(&mut policy, ms(20), ms(1));
             assert_eq!(rounds.is_in_slow_start(), !looks_out);
             policy.on_timeout();

@@ -21,7 +21,7 @@
 //! # Parameters
 //! `transport.tcp.congestion_control.cubic.arithmetic = "linux"`.
 
-use crate::{CongestionSignal, CubicConfig, RoundTrip, Span, Time, Window, WindowLaw};
+use crate::{CongestionSignal, Control, CubicConfig, RoundTrips, Span, Time, WindowLaw};
 
 /// The number of segments is computed again after this time, in milliseconds, even if the window has not changed (HZ /
 /// 32).
@@ -104,8 +104,8 @@ impl LinuxCubic {
     }
 
     /// The whole segments of the cubic function, the shortest round trip ahead of `now_ms`.
-    fn target(&self, stage: &Stage, path: &RoundTrip, now_ms: u64) -> u64 {
-        let ahead_ms = path.shortest().map_or(0, milliseconds);
+    fn target(&self, stage: &Stage, path: &RoundTrips, now_ms: u64) -> u64 {
+        let ahead_ms = path.shortest.map_or(0, milliseconds);
         let time = now_ms.saturating_sub(stage.start_ms).saturating_add(ahead_ms).saturating_mul(1024) / 1000;
         let offset = time.abs_diff(stage.k) as f64 / 1024.0;
         let distance = (f64::from(self.growth) / 1024.0 * offset * offset * offset) as u64;
@@ -114,7 +114,7 @@ impl LinuxCubic {
     }
 
     /// The number of segments that open `window` by one under the cubic function alone.
-    fn segments_for_one(&self, stage: &Stage, window: u32, path: &RoundTrip, now_ms: u64) -> u32 {
+    fn segments_for_one(&self, stage: &Stage, window: u32, path: &RoundTrips, now_ms: u64) -> u32 {
         let target = self.target(stage, path, now_ms);
         let segments = match target.checked_sub(u64::from(window)) {
             None | Some(0) => window.saturating_mul(100),
@@ -124,7 +124,7 @@ impl LinuxCubic {
     }
 
     /// `bictcp_update`: how many segments open `window` by one.
-    fn update(&self, stage: &mut Stage, window: u32, path: &RoundTrip, now_ms: u64) {
+    fn update(&self, stage: &mut Stage, window: u32, path: &RoundTrips, now_ms: u64) {
         let is_fresh = stage.window == window && now_ms.saturating_sub(stage.computed_ms) <= REFRESH_MS;
         if is_fresh {
             return;
@@ -149,8 +149,12 @@ impl LinuxCubic {
 }
 
 impl WindowLaw for LinuxCubic {
+    fn uses_round_trips(&self) -> bool {
+        true
+    }
+
     /// `bictcp_cong_avoid` and `tcp_cong_avoid_ai`.
-    fn avoid_congestion(&mut self, window: &mut Window, acked_segments: f64, path: &RoundTrip, now: Time) {
+    fn avoid_congestion(&mut self, window: &mut Control, acked_segments: f64, path: &RoundTrips, now: Time) {
         let now_ms = milliseconds(now.since(Time::ZERO));
         let current = window.congestion_window as u32;
         let mut stage = self.stage.take().unwrap_or_else(|| self.begin(current, now_ms));
@@ -177,7 +181,7 @@ impl WindowLaw for LinuxCubic {
     }
 
     /// `bictcp_recalc_ssthresh`; after a timeout `bictcp_reset`.
-    fn reduce(&mut self, window: &Window, used_segments: f64, signal: CongestionSignal, _now: Time) -> f64 {
+    fn reduce(&mut self, window: &Control, used_segments: f64, signal: CongestionSignal, _now: Time) -> f64 {
         let current = window.congestion_window as u32;
         let share = |segments: u32, part: u32| (u64::from(segments) * u64::from(part) / 1024) as u32;
         self.maximum = match signal {
@@ -209,7 +213,6 @@ fn milliseconds(span: Span) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TcpConfig;
 
     const fn at_ms(ms: u64) -> Time {
         Time::from_picoseconds(Span::from_milliseconds(ms).picoseconds())
@@ -219,8 +222,8 @@ mod tests {
         LinuxCubic::new(CubicConfig::default())
     }
 
-    fn window(segments: f64) -> Window {
-        Window { congestion_window: segments, slow_start_threshold: 2.0 }
+    fn window(segments: f64) -> Control {
+        Control { congestion_window: segments, slow_start_threshold: 2.0 }
     }
 
     #[test]
@@ -243,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_timeout_without_a_reduction_forgets_as_one_with_it() {
-        let path = RoundTrip::new(&TcpConfig::default());
+        let path = RoundTrips::default();
         let mut law = law();
         law.reduce(&window(100.0), 100.0, CongestionSignal::Loss, at_ms(0));
         law.avoid_congestion(&mut window(70.0), 3.0, &path, at_ms(1));
@@ -254,7 +257,7 @@ mod tests {
     #[test]
     fn twenty_segments_open_the_window_before_the_first_loss() {
         let (mut law, mut window) = (law(), window(48.0));
-        let path = RoundTrip::new(&TcpConfig::default());
+        let path = RoundTrips::default();
         for acked in 1..=40 {
             law.avoid_congestion(&mut window, 1.0, &path, at_ms(acked));
             assert_eq!(window.congestion_window, 48.0 + (acked / 20) as f64);
@@ -264,7 +267,7 @@ mod tests {
     #[test]
     fn two_segments_open_the_window_at_most() {
         let (mut law, mut window) = (law(), window(100.0));
-        let path = RoundTrip::new(&TcpConfig::default());
+        let path = RoundTrips::default();
         law.avoid_congestion(&mut window, 1.0, &path, at_ms(0));
         law.avoid_congestion(&mut window, 100.0, &path, at_ms(100_000));
         assert_eq!(window.congestion_window, 150.0);
@@ -272,7 +275,7 @@ mod tests {
 
     #[test]
     fn idle_time_does_not_count() {
-        let path = RoundTrip::new(&TcpConfig::default());
+        let path = RoundTrips::default();
         for (was_idle, grows_fast) in [(false, true), (true, false)] {
             let (mut law, mut window) = (law(), window(100.0));
             law.avoid_congestion(&mut window, 1.0, &path, at_ms(0));
@@ -284,15 +287,13 @@ mod tests {
         }
     }
     /// A path with a round trip of this many milliseconds.
-    fn path(round_trip_ms: u64) -> RoundTrip {
-        let mut path = RoundTrip::new(&TcpConfig { timer_granularity: Span::ZERO, ..TcpConfig::default() });
-        path.sample(Time::ZERO, at_ms(round_trip_ms), false);
-        path
+    fn path(round_trip_ms: u64) -> RoundTrips {
+        RoundTrips { shortest: Some(Span::from_milliseconds(round_trip_ms)), ..RoundTrips::default() }
     }
 
     #[test]
     fn the_cubic_function_is_flat_at_the_old_maximum_and_looked_up_a_round_trip_ahead() {
-        let unknown = RoundTrip::new(&TcpConfig::default());
+        let unknown = RoundTrips::default();
         let law = LinuxCubic { maximum: 1000, ..law() };
         // K = cbrt(300 / 0.400390625) = 9.0826 s, 9300 in 1024ths of a second.
         let stage = law.begin(700, 5000);
@@ -311,7 +312,7 @@ mod tests {
 
     #[test]
     fn reno_is_the_lower_bound() {
-        let path = RoundTrip::new(&TcpConfig::default());
+        let path = RoundTrips::default();
         let law = LinuxCubic { maximum: 40, ..law() };
         // 15 / 8 of a window of segments for each of Reno's; a cubic window that stands still would need 100 windows.
         for (counted, reno_window, left, needed) in
@@ -326,7 +327,7 @@ mod tests {
 
     #[test]
     fn the_function_is_looked_up_again_after_31_ms_or_for_another_window_but_once_in_a_millisecond() {
-        let path = RoundTrip::new(&TcpConfig::default());
+        let path = RoundTrips::default();
         let law = law();
         let mut stage = law.begin(40, 0);
         let mut looked_up = |window, now_ms| {
@@ -342,7 +343,7 @@ mod tests {
 
     #[test]
     fn segments_counted_beyond_what_is_needed_open_the_window_by_one_and_are_forgotten() {
-        let path = RoundTrip::new(&TcpConfig::default());
+        let path = RoundTrips::default();
         // 20 are needed before the first loss.
         for (counted, acked, grown, left) in
             [(25.0, 1.0, 1.0, 1.0), (20.0, 1.0, 1.0, 1.0), (19.0, 1.0, 1.0, 0.0), (19.0, 30.0, 2.0, 9.0)]
@@ -357,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_stage_goes_on_after_an_idle_time_as_if_there_had_been_none() {
-        let path = RoundTrip::new(&TcpConfig::default());
+        let path = RoundTrips::default();
         let (mut law, mut window) = (law(), window(100.0));
         law.avoid_congestion(&mut window, 1.0, &path, at_ms(0));
         law.avoid_congestion(&mut window, 1.0, &path, at_ms(5000));

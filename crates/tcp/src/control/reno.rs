@@ -24,20 +24,27 @@
 //! # Parameters
 //! `byte_counting_limit`, applied by the skeleton.
 
-use crate::{CongestionSignal, RoundTrip, Time, Window, WindowLaw};
+use alloc::boxed::Box;
+
+use crate::control::loss_based::loss_based;
+use crate::{CongestionSignal, Control, Controller, RoundTrips, TcpConfig, Time, WindowLaw};
 
 /// Additive increase by one segment each round trip, decrease by half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reno;
 
+pub(crate) fn build(tcp: &TcpConfig) -> Box<dyn Controller> {
+    loss_based(Reno, tcp)
+}
+
 impl WindowLaw for Reno {
     /// RFC 5681, equation 3, for each segment that the ACK covers.
-    fn avoid_congestion(&mut self, window: &mut Window, acked_segments: f64, _path: &RoundTrip, _now: Time) {
+    fn avoid_congestion(&mut self, window: &mut Control, acked_segments: f64, _path: &RoundTrips, _now: Time) {
         window.congestion_window += acked_segments / window.congestion_window;
     }
 
     /// RFC 5681, equation 4; RFC 3168, 6.1.2: a mark counts like a loss.
-    fn reduce(&mut self, _window: &Window, used_segments: f64, _signal: CongestionSignal, _now: Time) -> f64 {
+    fn reduce(&mut self, _window: &Control, used_segments: f64, _signal: CongestionSignal, _now: Time) -> f64 {
         used_segments / 2.0
     }
 }
@@ -45,12 +52,11 @@ impl WindowLaw for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TcpConfig;
 
     #[test]
     fn a_window_of_acks_adds_about_a_segment_and_a_loss_halves() {
-        let path = RoundTrip::new(&TcpConfig::default());
-        let mut window = Window { congestion_window: 10.0, slow_start_threshold: 5.0 };
+        let path = RoundTrips::default();
+        let mut window = Control { congestion_window: 10.0, slow_start_threshold: 5.0 };
         Reno.avoid_congestion(&mut window, 1.0, &path, Time::ZERO);
         assert_eq!(window.congestion_window, 10.1);
         window.congestion_window = 20.0;

@@ -27,8 +27,10 @@
 //! # Parameters
 //! `transport.tcp.congestion_control`: `"bic"`, or a table `bic` with these.
 
-use crate::{CongestionSignal, RoundTrip, Time, Window, WindowLaw};
-use crate::{ParameterError, require};
+use alloc::boxed::Box;
+
+use crate::control::loss_based::loss_based;
+use crate::{CongestionSignal, Control, Controller, ParameterError, RoundTrips, TcpConfig, Time, WindowLaw, require};
 
 /// The part of the distance to the maximum that a round trip covers, as a divisor (Linux's `BICTCP_B`).
 const SEARCH_DIVISOR: f64 = 4.0;
@@ -113,12 +115,16 @@ impl Bic {
     }
 }
 
+pub(crate) fn build(config: &BicConfig, tcp: &TcpConfig) -> Box<dyn Controller> {
+    loss_based(Bic::new(*config), tcp)
+}
+
 impl WindowLaw for Bic {
-    fn avoid_congestion(&mut self, window: &mut Window, acked_segments: f64, _path: &RoundTrip, _now: Time) {
+    fn avoid_congestion(&mut self, window: &mut Control, acked_segments: f64, _path: &RoundTrips, _now: Time) {
         window.congestion_window += acked_segments / self.segments_for_one(window.congestion_window);
     }
 
-    fn reduce(&mut self, window: &Window, used_segments: f64, _signal: CongestionSignal, _now: Time) -> f64 {
+    fn reduce(&mut self, window: &Control, used_segments: f64, _signal: CongestionSignal, _now: Time) -> f64 {
         let current = window.congestion_window;
         let lost_early = self.fast_convergence && current < self.maximum;
         self.maximum = if lost_early { current * (1.0 + self.beta) / 2.0 } else { current };
@@ -129,15 +135,14 @@ impl WindowLaw for Bic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TcpConfig;
 
     fn law(config: BicConfig, maximum: f64) -> Bic {
         Bic { maximum, ..Bic::new(config) }
     }
 
     fn acked(law: &mut Bic, window: f64, segments: f64) -> f64 {
-        let path = RoundTrip::new(&TcpConfig::default());
-        let mut window = Window { congestion_window: window, slow_start_threshold: 2.0 };
+        let path = RoundTrips::default();
+        let mut window = Control { congestion_window: window, slow_start_threshold: 2.0 };
         law.avoid_congestion(&mut window, segments, &path, Time::ZERO);
         window.congestion_window
     }
@@ -155,7 +160,7 @@ mod tests {
     }
 
     fn reduce(law: &mut Bic, window: f64, signal: CongestionSignal) -> f64 {
-        let window = Window { congestion_window: window, slow_start_threshold: 2.0 };
+        let window = Control { congestion_window: window, slow_start_threshold: 2.0 };
         law.reduce(&window, window.congestion_window, signal, Time::ZERO)
     }
 

@@ -24,10 +24,9 @@
 //! # Parameters
 //! None: `transport.tcp.slow_start = "hystart_plus_plus"`.
 
-use crate::connection::Connection;
-use crate::hystart::{SAMPLES, tolerated_delay};
-use crate::slow_start::SlowStartPolicy;
-use crate::{Span, Time};
+use crate::control::hystart::{SAMPLES, tolerated_delay};
+use crate::control::slow_start::SlowStartPolicy;
+use crate::{AckSample, Control, Span};
 
 /// Rounds of conservative slow start, the one in which it begins included (`CSS_ROUNDS`).
 const CONSERVATIVE_ROUNDS: u32 = 5;
@@ -97,28 +96,25 @@ impl HyStartPlusPlus {
 }
 
 impl SlowStartPolicy for HyStartPlusPlus {
-    fn on_ack(&mut self, connection: &mut Connection, acked_segments: f64, now: Time) {
-        if connection.window.slow_start_threshold != self.initial_threshold {
-            connection.window.congestion_window += acked_segments;
+    fn on_ack(&mut self, ack: &AckSample, control: &mut Control) {
+        if control.slow_start_threshold != self.initial_threshold {
+            control.congestion_window += ack.acked_segments;
             return;
         }
-        let sample = connection.sample_round_trip(now);
-        if connection.unacknowledged > self.round_end {
-            self.begin_round(connection.next);
-            connection.begin_round();
+        if ack.acknowledged > self.round_end {
+            self.begin_round(ack.next);
         }
-        if let Some(sample) = sample {
+        if let Some(sample) = ack.round_trips.latest {
             self.shortest_in_round = self.shortest_in_round.min(sample);
             self.samples += 1;
             self.judge_delay();
         }
-        let window = &mut connection.window;
         match self.conservative {
-            None => window.congestion_window += acked_segments,
+            None => control.congestion_window += ack.acked_segments,
             Some(Conservative { rounds, .. }) if rounds < CONSERVATIVE_ROUNDS => {
-                window.congestion_window += acked_segments / CONSERVATIVE_DIVISOR;
+                control.congestion_window += ack.acked_segments / CONSERVATIVE_DIVISOR;
             }
-            Some(_) => window.slow_start_threshold = window.congestion_window,
+            Some(_) => control.slow_start_threshold = control.congestion_window,
         }
     }
 }
@@ -126,7 +122,7 @@ impl SlowStartPolicy for HyStartPlusPlus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slow_start::tests::Rounds;
+    use crate::control::slow_start::tests::Rounds;
 
     /// The window after each round of these round trips, in milliseconds.
     fn windows(rounds: &mut Rounds, round_trips_ms: &[u64]) -> alloc::vec::Vec<f64> {
@@ -182,12 +178,11 @@ mod tests {
     fn the_ack_up_to_the_end_of_a_round_belongs_to_it() {
         let (mut policy, mut rounds) = (HyStartPlusPlus::new(f64::INFINITY), Rounds::new(16));
         rounds.round(&mut policy, Span::from_milliseconds(80), Span::ZERO);
-        let connection = &mut rounds.connection;
-        assert_eq!((policy.samples, policy.round_end), (16, connection.unacknowledged));
-        connection.unacknowledged += 1;
-        connection.next += 5000;
-        policy.on_ack(connection, 1.0, Time::ZERO + Span::from_milliseconds(200));
-        assert_eq!((policy.samples, policy.round_end), (0, connection.next));
+        assert_eq!((policy.samples, policy.round_end), (16, rounds.acknowledged));
+        rounds.acknowledged += 1;
+        rounds.next += 5000;
+        rounds.ack(&mut policy, crate::Time::ZERO + Span::from_milliseconds(200));
+        assert_eq!((policy.samples, policy.round_end), (0, rounds.next));
         assert_eq!(policy.shortest_in_last_round, Span::from_milliseconds(80));
     }
 
@@ -201,7 +196,7 @@ mod tests {
     #[test]
     fn only_the_first_slow_start_is_watched() {
         let mut rounds = Rounds::new(16);
-        rounds.connection.window.slow_start_threshold = 1000.0;
+        rounds.control.slow_start_threshold = 1000.0;
         assert_eq!(windows(&mut rounds, &[100, 200, 400]), [32.0, 64.0, 128.0]);
     }
 }

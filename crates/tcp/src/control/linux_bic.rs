@@ -26,7 +26,10 @@
 //! None: `transport.tcp.congestion_control = "linux_bic"`. ns-2's recovery belongs with it: `sack`, `rate_reduction =
 //! "rate_halving"`, and `max_congestion_window_segments` for its `window_`.
 
-use crate::{CongestionSignal, RoundTrip, Time, Window, WindowLaw};
+use alloc::boxed::Box;
+
+use crate::control::loss_based::loss_based;
+use crate::{CongestionSignal, Control, Controller, RoundTrips, TcpConfig, Time, WindowLaw};
 
 /// The remaining part of the window after a sign of congestion, in 1024ths.
 const BETA_X1024: u32 = 819;
@@ -51,7 +54,7 @@ pub(crate) fn next_maximum(window: u32, maximum: u32) -> u32 {
 
 /// In Linux a window equal to the threshold still belongs to slow start, so that each reduction is followed by one
 /// segment more.
-pub(crate) fn is_at_threshold(window: &Window) -> bool {
+pub(crate) fn is_at_threshold(window: &Control) -> bool {
     window.congestion_window <= window.slow_start_threshold
 }
 
@@ -130,8 +133,12 @@ impl Default for LinuxBic {
     }
 }
 
+pub(crate) fn build(tcp: &TcpConfig) -> Box<dyn Controller> {
+    loss_based(LinuxBic::new(), tcp)
+}
+
 impl WindowLaw for LinuxBic {
-    fn avoid_congestion(&mut self, window: &mut Window, acked_segments: f64, _path: &RoundTrip, _now: Time) {
+    fn avoid_congestion(&mut self, window: &mut Control, acked_segments: f64, _path: &RoundTrips, _now: Time) {
         self.count.learn(acked_segments);
         if is_at_threshold(window) {
             window.congestion_window += acked_segments;
@@ -145,7 +152,7 @@ impl WindowLaw for LinuxBic {
         }
     }
 
-    fn reduce(&mut self, window: &Window, used_segments: f64, signal: CongestionSignal, _now: Time) -> f64 {
+    fn reduce(&mut self, window: &Control, used_segments: f64, signal: CongestionSignal, _now: Time) -> f64 {
         let current = window.congestion_window as u32;
         self.maximum = next_maximum(current, self.maximum);
         self.count.restart();
@@ -160,7 +167,6 @@ impl WindowLaw for LinuxBic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TcpConfig;
 
     fn law(maximum: u32) -> LinuxBic {
         LinuxBic { maximum, ..LinuxBic::new() }
@@ -208,8 +214,8 @@ mod tests {
     #[test]
     fn slow_start_takes_one_ack_more() {
         let mut law = law(60);
-        let path = RoundTrip::new(&TcpConfig::default());
-        let mut window = Window { congestion_window: 48.0, slow_start_threshold: 48.0 };
+        let path = RoundTrips::default();
+        let mut window = Control { congestion_window: 48.0, slow_start_threshold: 48.0 };
         law.avoid_congestion(&mut window, 1.0, &path, Time::ZERO);
         assert_eq!(window.congestion_window, 49.0);
         law.avoid_congestion(&mut window, 1.0, &path, Time::ZERO);
@@ -219,7 +225,7 @@ mod tests {
     #[test]
     fn small_windows_are_halved() {
         let reduce = |window: f64| {
-            let window = Window { congestion_window: window, slow_start_threshold: f64::INFINITY };
+            let window = Control { congestion_window: window, slow_start_threshold: f64::INFINITY };
             LinuxBic::new().reduce(&window, window.congestion_window, CongestionSignal::Loss, Time::ZERO)
         };
         assert_eq!(reduce(14.0), 7.0);
@@ -239,8 +245,8 @@ mod tests {
 
     /// ACKs of one segment each until a window of `start` has grown.
     fn acks_to_grow(start: f64) -> u32 {
-        let (mut law, path) = (law(0), RoundTrip::new(&TcpConfig::default()));
-        let mut window = Window { congestion_window: start, slow_start_threshold: 2.0 };
+        let (mut law, path) = (law(0), RoundTrips::default());
+        let mut window = Control { congestion_window: start, slow_start_threshold: 2.0 };
         let mut acks = 0;
         while window.congestion_window == start {
             law.avoid_congestion(&mut window, 1.0, &path, Time::ZERO);
@@ -269,8 +275,8 @@ mod tests {
     #[test]
     fn a_loss_sets_the_maximum_and_starts_the_count_anew_and_a_timeout_forgets() {
         let mut law = law(0);
-        let path = RoundTrip::new(&TcpConfig::default());
-        let mut window = Window { congestion_window: 100.0, slow_start_threshold: 2.0 };
+        let path = RoundTrips::default();
+        let mut window = Control { congestion_window: 100.0, slow_start_threshold: 2.0 };
         for _ in 0..3 {
             law.avoid_congestion(&mut window, 1.0, &path, Time::ZERO);
         }
@@ -278,7 +284,7 @@ mod tests {
         law.reduce(&window, 100.0, CongestionSignal::Loss, Time::ZERO);
         assert_eq!((law.maximum, law.count.acks), (100, 0));
         // Below the maximum: fast convergence, 90 * 1843 / 2048.
-        law.reduce(&Window { congestion_window: 90.0, ..window }, 90.0, CongestionSignal::EcnEcho, Time::ZERO);
+        law.reduce(&Control { congestion_window: 90.0, ..window }, 90.0, CongestionSignal::EcnEcho, Time::ZERO);
         assert_eq!(law.maximum, 80);
         law.reduce(&window, 100.0, CongestionSignal::Timeout, Time::ZERO);
         assert_eq!(law.maximum, 0);

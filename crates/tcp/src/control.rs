@@ -1,0 +1,119 @@
+//! Congestion controllers: the files of `control/`, each an algorithm, and their choice by configuration.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::{Controller, ParameterError, TcpConfig};
+
+pub(crate) mod bic;
+pub(crate) mod cubic;
+pub(crate) mod hystart;
+pub(crate) mod hystart_plus_plus;
+pub(crate) mod law;
+pub(crate) mod linux_2_6_cubic;
+pub(crate) mod linux_bic;
+pub(crate) mod linux_cubic;
+pub(crate) mod loss_based;
+pub(crate) mod reno;
+pub(crate) mod slow_start;
+
+/// Declares [`CongestionControl`]. An entry is the description in the schema, then the variant, the name in a scenario,
+/// the file with the manual page, and the module or, with parameters, the configuration in its module. There `build`
+/// creates the controller.
+macro_rules! controllers {
+    (
+        bare {
+            $($(#[$bare_description:meta])* $bare:ident, $bare_name:literal, $bare_file:literal, $bare_module:ident;)*
+        }
+        with_parameters {
+            $($(#[$description:meta])* $variant:ident, $name:literal, $file:literal, $module:ident::$config:ident;)*
+        }
+    ) => {
+        /// Congestion control of a sender. All but "reno" recover like NewReno; with SACK, all including "reno" recover
+        /// by RFC 6675.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
+        #[cfg_attr(feature = "config", schemars(transform = allow_bare_names))]
+        #[non_exhaustive]
+        pub enum CongestionControl {
+            $(
+                $(#[$bare_description])*
+                #[cfg_attr(feature = "config", serde(rename = $bare_name))]
+                $bare,
+            )*
+            $(
+                $(#[$description])*
+                #[cfg_attr(feature = "config", serde(rename = $name))]
+                $variant($module::$config),
+            )*
+        }
+
+        /// Adds the bare names of the alternatives with parameters to the JSON Schema.
+        #[cfg(feature = "config")]
+        fn allow_bare_names(schema: &mut schemars::Schema) {
+            forebay_units::allow_bare_names(schema, &[$($name),*]);
+        }
+
+        /// Name, source file and schema of the parameters of every controller, for the manual.
+        #[cfg(feature = "config")]
+        pub const PAGES: &[(&str, &str, fn(&mut schemars::SchemaGenerator) -> schemars::Schema)] = &[
+            $(($bare_name, include_str!($bare_file), <() as schemars::JsonSchema>::json_schema),)*
+            $(($name, include_str!($file), <$module::$config as schemars::JsonSchema>::json_schema),)*
+        ];
+
+        impl CongestionControl {
+            /// Every controller with its defaults.
+            #[must_use]
+            pub fn every() -> Vec<Self> {
+                alloc::vec![$(Self::$bare,)* $(Self::$variant(Default::default())),*]
+            }
+
+            /// Its name in a scenario.
+            #[must_use]
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$bare => $bare_name,)*
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            /// Checks its parameters.
+            pub(crate) fn validate(&self) -> Result<(), ParameterError> {
+                match self {
+                    $(Self::$bare => Ok(()),)*
+                    $(Self::$variant(config) => config.validate(),)*
+                }
+            }
+
+            /// The controller of a sender with this configuration.
+            pub(crate) fn build(&self, tcp: &TcpConfig) -> Box<dyn Controller> {
+                match self {
+                    $(Self::$bare => $bare_module::build(tcp),)*
+                    $(Self::$variant(config) => $module::build(config, tcp),)*
+                }
+            }
+        }
+    };
+}
+
+controllers! {
+    bare {
+        /// RFC 5681: fast recovery ends with the first ACK of new data.
+        Reno, "reno", "control/reno.rs", reno;
+        /// RFC 6582: fast recovery ends when everything in flight at its start is acknowledged.
+        NewReno, "newreno", "newreno.rs", reno;
+        /// BIC in Linux's arithmetic, as in ns-2 2.35.
+        LinuxBic, "linux_bic", "control/linux_bic.rs", linux_bic;
+        /// CUBIC of 2007 in Linux's arithmetic, as in ns-2 2.35.
+        Linux26Cubic, "linux_2_6_cubic", "control/linux_2_6_cubic.rs", linux_2_6_cubic;
+    }
+    with_parameters {
+        /// BIC: binary search for the window at which the last loss came (Xu, Harfoush & Rhee 2004).
+        Bic, "bic", "control/bic.rs", bic::BicConfig;
+        /// CUBIC: the window is a cubic function of the time since the last reduction (RFC 9438).
+        Cubic, "cubic", "control/cubic.rs", cubic::CubicConfig;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! A controller of a window law and a slow start: the window grows with ACKs and shrinks at signs of congestion.
+//!
+//! # Source
+//! RFC 5681, section 3.1 (equation 4 for the floor of two segments after a loss); RFC 3168, section 6.1.2.
+
+use crate::control::hystart::HyStart;
+use crate::control::hystart_plus_plus::HyStartPlusPlus;
+use crate::control::slow_start::{SlowStartPolicy, StandardSlowStart};
+use crate::{
+    AckSample, CongestionSample, CongestionSignal, Control, Controller, EcnFloor, Needs, SlowStart, TcpConfig,
+    TimeoutResponse, WindowLaw,
+};
+use alloc::boxed::Box;
+
+#[derive(Debug)]
+struct LossBased<L, S> {
+    law: L,
+    slow_start: S,
+    /// The least window after a mark, in segments.
+    least_marked_window: f64,
+    whole_segment_reduction: bool,
+    /// Whether [`WindowLaw::forget`] is called at timeouts that leave the threshold.
+    forgets: bool,
+}
+
+/// The controller of this law, with the slow start of the configuration.
+pub(crate) fn loss_based<L: WindowLaw + 'static>(law: L, config: &TcpConfig) -> Box<dyn Controller> {
+    match config.slow_start() {
+        SlowStart::Standard => with_slow_start(law, StandardSlowStart, config),
+        SlowStart::HyStart => with_slow_start(law, HyStart::new(), config),
+        SlowStart::HyStartPlusPlus => with_slow_start(law, HyStartPlusPlus::new(config.initial_threshold()), config),
+    }
+}
+
+fn with_slow_start<L: WindowLaw + 'static, S: SlowStartPolicy + 'static>(
+    law: L,
+    slow_start: S,
+    config: &TcpConfig,
+) -> Box<dyn Controller> {
+    let least_marked_window = match config.ecn_floor {
+        EcnFloor::TwoSegments => 2.0,
+        EcnFloor::OneSegment | EcnFloor::Timer => 1.0,
+        EcnFloor::Ns2 => 0.0,
+    };
+    Box::new(LossBased {
+        law,
+        slow_start,
+        least_marked_window,
+        whole_segment_reduction: config.whole_segment_reduction,
+        forgets: config.timeout_response == TimeoutResponse::Linux,
+    })
+}
+
+impl<L: WindowLaw, S: SlowStartPolicy> LossBased<L, S> {
+    /// Sets the threshold; returns the window that the law continues with.
+    fn reduce(&mut self, congestion: &CongestionSample, signal: CongestionSignal, control: &mut Control) -> f64 {
+        let mut target = self.law.reduce(control, congestion.used_segments, signal, congestion.now);
+        if self.whole_segment_reduction {
+            target = libm::floor(target);
+        }
+        control.slow_start_threshold = libm::floor(target).max(2.0);
+        target
+    }
+}
+
+impl<L: WindowLaw, S: SlowStartPolicy> Controller for LossBased<L, S> {
+    fn needs(&self) -> Needs {
+        Needs { latest_round_trip: S::TIMES_ACKS, round_trip_estimate: self.law.uses_round_trips() }
+    }
+
+    fn on_ack(&mut self, ack: &AckSample, control: &mut Control) {
+        if !ack.is_window_used {
+            return self.law.pause(ack.now);
+        }
+        if ack.echoes_mark {
+            return;
+        }
+        if control.congestion_window >= control.slow_start_threshold {
+            return self.law.avoid_congestion(control, ack.acked_segments, &ack.round_trips, ack.now);
+        }
+        self.slow_start.on_ack(ack, control);
+        let beyond = control.congestion_window - control.slow_start_threshold;
+        if ack.acked_segments > 1.0 && beyond > 0.0 {
+            // `tcp_slow_start` ends at the threshold; congestion avoidance gets the rest of the ACK.
+            control.congestion_window = control.slow_start_threshold;
+            self.law.avoid_congestion(control, beyond, &ack.round_trips, ack.now);
+        }
+    }
+
+    fn on_loss(&mut self, congestion: &CongestionSample, control: &mut Control) {
+        let window = control.congestion_window;
+        let target = self.reduce(congestion, CongestionSignal::Loss, control);
+        // Never more than before: where the window was below two segments, slow start leads back.
+        control.congestion_window = target.max(2.0).min(window);
+    }
+
+    fn on_ecn(&mut self, congestion: &CongestionSample, control: &mut Control) {
+        let window = control.congestion_window;
+        let target = self.reduce(congestion, CongestionSignal::EcnEcho, control);
+        control.congestion_window = target.max(self.least_marked_window).min(window);
+    }
+
+    fn on_timeout(&mut self, congestion: &CongestionSample, control: &mut Control) {
+        if !congestion.keeps_threshold {
+            self.reduce(congestion, CongestionSignal::Timeout, control);
+        } else if self.forgets {
+            self.law.forget();
+        }
+        control.congestion_window = 1.0;
+        self.slow_start.on_timeout();
+    }
+
+    fn undo(&mut self) {
+        self.law.undo();
+    }
+
+    fn restart(&mut self) {
+        self.law.restart();
+    }
+}

@@ -1,0 +1,119 @@
+//! Laws of every controller.
+
+use super::*;
+use crate::{
+    AckSample, CongestionSample, Control, CubicArithmetic, CubicConfig, RoundTrips, Span, Time, TimeoutResponse,
+};
+use proptest::prelude::*;
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Ack { segments: f64, gap_ps: u64, is_window_used: bool, echoes_mark: bool },
+    Loss,
+    Mark,
+    Timeout { keeps_threshold: bool },
+    Undo,
+    Restart,
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let gap = || prop_oneof![0_u64..1_000_000_000, 0..u64::MAX / 1000];
+    let ack = (0.0..4.0, gap(), prop::bool::weighted(0.9), prop::bool::weighted(0.1));
+    let event = prop_oneof![
+        20 => ack.prop_map(|(segments, gap_ps, is_window_used, echoes_mark)| {
+            Event::Ack { segments, gap_ps, is_window_used, echoes_mark }
+        }),
+        1 => Just(Event::Loss),
+        1 => Just(Event::Mark),
+        1 => prop::bool::ANY.prop_map(|keeps_threshold| Event::Timeout { keeps_threshold }),
+        1 => Just(Event::Undo),
+        1 => Just(Event::Restart),
+    ];
+    proptest::collection::vec(event, 1..400)
+}
+
+/// All controllers with their defaults, and CUBIC in Linux's arithmetic.
+fn controllers() -> Vec<(&'static str, Box<dyn Controller>)> {
+    let linux = CubicConfig { arithmetic: CubicArithmetic::Linux, ..CubicConfig::default() };
+    let every = CongestionControl::every().into_iter().chain([CongestionControl::Cubic(linux)]);
+    // A timeout may leave the threshold after growth by Linux's rules alone.
+    let tcp = TcpConfig { timeout_response: TimeoutResponse::Linux, ..TcpConfig::default() };
+    every.map(|control| (control.name(), control.build(&tcp))).collect()
+}
+
+proptest! {
+    /// Whatever the times, round trips and windows: both values are numbers. An ACK never shrinks the window.
+    /// It adds at most what it acknowledges, or a segment more where earlier ACKs have paid for it. A sign of
+    /// congestion never enlarges the window.
+    #[test]
+    fn windows_stay_sane(
+        events in events(),
+        start in 1.0_f64..1e7,
+        threshold in prop_oneof![Just(f64::INFINITY), 2.0_f64..1e7],
+        round_trip_ps in 1_u64..u64::MAX / 4,
+    ) {
+        let round_trip = Some(Span::from_picoseconds(round_trip_ps / 8));
+        let round_trips = RoundTrips { latest: round_trip, smoothed: round_trip, shortest: round_trip };
+        for (name, mut controller) in controllers() {
+            let (mut now, mut acknowledged) = (Time::ZERO, 1);
+            let mut control = Control { congestion_window: start, slow_start_threshold: threshold };
+            let mut undoes = None;
+            for &event in &events {
+                let before = control.congestion_window;
+                let congestion = CongestionSample { now, used_segments: before, keeps_threshold: false };
+                match event {
+                    Event::Ack { segments, gap_ps, is_window_used, echoes_mark } => {
+                        now = now.saturating_add(Span::from_picoseconds(gap_ps));
+                        acknowledged += (segments * 1000.0) as u64;
+                        let next = acknowledged + 1000 * before as u64;
+                        let ack = AckSample {
+                            now,
+                            acked_segments: segments,
+                            acknowledged,
+                            next,
+                            is_window_used,
+                            echoes_mark,
+                            round_trips,
+                        };
+                        controller.on_ack(&ack, &mut control);
+                        let after = control.congestion_window;
+                        prop_assert!(after.is_finite() && after >= before, "{name}: {before} to {after}");
+                        let most = before + segments + 1.0 + 1e-6 * before;
+                        prop_assert!(after <= most, "{name}: {before} to {after}");
+                        prop_assert!(is_window_used || after == before, "{name}: {before} to {after}, unused");
+                    }
+                    Event::Loss => {
+                        undoes = Some(control);
+                        controller.on_loss(&congestion, &mut control);
+                    }
+                    Event::Mark => {
+                        undoes = None;
+                        controller.on_ecn(&congestion, &mut control);
+                    }
+                    Event::Timeout { keeps_threshold } => {
+                        undoes = (!keeps_threshold).then_some(control);
+                        controller.on_timeout(&CongestionSample { keeps_threshold, ..congestion }, &mut control);
+                        prop_assert_eq!(control.congestion_window, 1.0);
+                    }
+                    Event::Undo => {
+                        if let Some(earlier) = undoes.take() {
+                            controller.undo();
+                            control = Control {
+                                congestion_window: before.max(earlier.congestion_window),
+                                slow_start_threshold: control
+                                    .slow_start_threshold
+                                    .max(earlier.slow_start_threshold),
+                            };
+                        }
+                    }
+                    Event::Restart => controller.restart(),
+                }
+                let after = control.congestion_window;
+                let may_grow = matches!(event, Event::Ack { .. } | Event::Undo);
+                prop_assert!(may_grow || after <= before, "{name}: {before} to {after}");
+                prop_assert!(after > 0.0 && control.slow_start_threshold >= 2.0, "{name}: {control:?}");
+                control.congestion_window = after.max(1.0);
+            }
+        }
+    }
+}
