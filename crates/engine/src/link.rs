@@ -156,11 +156,8 @@ impl Link {
     /// Takes a packet at the sending end of a link without a port, and sends it on from the far end.
     #[inline(always)]
     pub fn pass_on(&mut self, packet: &Packet, channels: &mut Channels) {
-        if self.state & (SPECIAL | SAMPLED) != 0 {
-            self.take_samples(packet.time);
-            if self.state & SPECIAL != 0 {
-                return self.send_special(packet.word_by_word(), packet.time.max(self.free_at), channels);
-            }
+        if self.state & (SPECIAL | SAMPLED) != 0 && self.is_sent_specially(packet, channels) {
+            return;
         }
         let sent = self.transmit(packet, packet.time.max(self.free_at), &channels.measured);
         channels.send(self.way, sent);
@@ -169,11 +166,8 @@ impl Link {
     /// The same where packets mostly go to a node to which they come in order on each link.
     #[inline(always)]
     pub fn pass_on_by_link(&mut self, packet: &Packet, channels: &mut Channels) {
-        if self.state & (SPECIAL | SAMPLED) != 0 {
-            self.take_samples(packet.time);
-            if self.state & SPECIAL != 0 {
-                return self.send_special(packet.word_by_word(), packet.time.max(self.free_at), channels);
-            }
+        if self.state & (SPECIAL | SAMPLED) != 0 && self.is_sent_specially(packet, channels) {
+            return;
         }
         let sent = self.transmit(packet, packet.time.max(self.free_at), &channels.measured);
         channels.send_by_link(self.way, sent.word_by_word());
@@ -187,6 +181,17 @@ impl Link {
         }
         let sent = self.transmit(packet, start, &channels.measured);
         channels.send(self.way, sent);
+    }
+
+    /// Takes the samples that are due; sends the packet if it does not take the common path.
+    #[inline(always)]
+    fn is_sent_specially(&mut self, packet: &Packet, channels: &mut Channels) -> bool {
+        self.take_samples(packet.time);
+        let is_special = self.state & SPECIAL != 0;
+        if is_special {
+            self.send_special(packet.word_by_word(), packet.time.max(self.free_at), channels);
+        }
+        is_special
     }
 
     #[cold]

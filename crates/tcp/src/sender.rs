@@ -455,7 +455,7 @@ impl Sender {
     #[inline(always)]
     fn open_window(&mut self, delivered: u64, is_in_use: bool, ece: bool, now: Time) {
         if !is_in_use {
-            let ack = AckSample { is_window_used: false, ..self.sample(delivered, ece, now) };
+            let ack = self.sample(delivered, false, ece, now);
             self.controller.on_ack(&ack, &mut self.connection.window);
             if self.validates {
                 self.validate_window(now);
@@ -479,16 +479,16 @@ impl Sender {
 
     #[inline(always)]
     fn grow(&mut self, newly: u64, ece: bool, now: Time) {
-        let ack = self.sample(newly, ece, now);
+        let ack = self.sample(newly, true, ece, now);
         let window = &mut self.connection.window;
         self.controller.on_ack(&ack, window);
         window.congestion_window = window.congestion_window.min(self.max_congestion_window);
         self.connection.apply_window();
     }
 
-    /// An ACK of `newly` bytes as the controller sees it, while the window is in use.
+    /// An ACK of `newly` bytes as the controller sees it. One that cannot open the window is not timed.
     #[inline(always)]
-    fn sample(&mut self, newly: u64, ece: bool, now: Time) -> AckSample {
+    fn sample(&mut self, newly: u64, is_window_used: bool, ece: bool, now: Time) -> AckSample {
         let connection = &mut self.connection;
         let acked_segments = if newly == connection.segment_bytes {
             1.0
@@ -498,7 +498,7 @@ impl Sender {
             (newly as f64 / connection.segment_bytes as f64).min(limit)
         };
         let mut round_trips = RoundTrips::default();
-        if self.needs.latest_round_trip && connection.is_in_slow_start() {
+        if self.needs.latest_round_trip && is_window_used && !ece && connection.is_in_slow_start() {
             round_trips.latest = connection.sample_round_trip(now);
         }
         if self.needs.round_trip_estimate {
@@ -510,7 +510,7 @@ impl Sender {
             acked_segments,
             acknowledged: connection.unacknowledged,
             next: connection.next,
-            is_window_used: true,
+            is_window_used,
             echoes_mark: ece,
             round_trips,
         }

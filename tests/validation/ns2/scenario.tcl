@@ -14,9 +14,11 @@ set file [open [file join [file dirname [info script]] .. recorded $opt(scenario
 set text [read $file]
 close $file
 
-# The only match of `pattern` in a block of the scenario; `default` where there is none.
-proc value {block pattern {default {}}} {
-    return [expr {[regexp -line $pattern $block -> found] ? $found : $default}]
+# The only match of `pattern` in a block of the scenario; empty where there is none.
+proc value {block pattern} {
+    set found {}
+    regexp -line $pattern $block -> found
+    return $found
 }
 
 # The blocks that begin with a header, each without it.

@@ -273,6 +273,17 @@ mod tests {
     }
 
     #[test]
+    fn a_timeout_that_leaves_the_threshold_ends_the_stage() {
+        // RFC 9438, 4.8. Without that the window of one segment jumps to Reno's estimate of the stage.
+        let (mut law, mut grown) = after_loss(CubicConfig::default(), 100.0);
+        rounds(&mut law, &mut grown, Time::ZERO, Span::from_milliseconds(10), 20);
+        law.forget();
+        let mut window = window(2.0);
+        law.avoid_congestion(&mut window, 1.0, &path(Span::from_milliseconds(10)), Time::ZERO + Span::from_seconds(1));
+        assert!(window.congestion_window < 2.5, "{window:?}");
+    }
+
+    #[test]
     fn reno_is_the_lower_bound_on_a_short_path() {
         // In 4 ms times 100 the cubic function has hardly moved; Reno with β = 0.7 gains 0.529 a round trip.
         let round_trip = Span::from_milliseconds(4);
