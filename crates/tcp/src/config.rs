@@ -176,7 +176,9 @@ macro_rules! parameters {
                 if self.sack == Some(false) {
                     (config.dsack, config.fack, config.rack, config.rate_reduction) = (false, false, false, None);
                 }
-                config.tail_loss_probe &= config.rack && self.rack != Some(false);
+                let has_rack = config.rack && self.rack != Some(false);
+                config.tail_loss_probe &= has_rack;
+                config.small_queues &= has_rack;
                 config.undo &= config.dsack || self.timestamps.unwrap_or(config.timestamps);
                 $(if let Some(value) = self.$field { config.$field = value; })*
                 config
@@ -257,6 +259,13 @@ parameters! {
     delayed_ack_timeout: Span = Span::from_milliseconds(200),
     /// Whether the first two duplicate ACKs each release one new segment (RFC 3042).
     limited_transmit: bool = true,
+    /// Whether segments are paced: they leave at a pacing rate, in bursts of a millisecond, instead of as soon as the
+    /// window allows. Controllers that need it pace in any case. The rate is the controller's or, without one, 200 % of
+    /// a window in a round trip while the window is below half of the threshold, and 120 % later (Linux). Needs `rack`.
+    pacing: bool = false,
+    /// Whether a sender stops while its own bytes wait in its private uplink: at most two segments or a millisecond of
+    /// its pacing rate (TCP small queues of Linux). Needs `rack`.
+    small_queues: bool = false,
     /// Explicit congestion notification (RFC 3168).
     ecn: bool = false,
     /// Lower bound of the window after marks: "two_segments" (Linux), "one_segment", "timer" or "ns2". With "timer", a
@@ -321,6 +330,13 @@ impl TcpConfig {
         require(!(self.fack && self.rack), "fack", "be false where rack is true")?;
         require(self.sack || !self.rack, "rack", "be false unless sack is true")?;
         require(self.rack || !self.tail_loss_probe, "tail_loss_probe", "be false unless rack is true")?;
+        require(self.rack || !self.pacing, "pacing", "be false unless rack is true")?;
+        require(self.rack || !self.small_queues, "small_queues", "be false unless rack is true")?;
+        require(
+            self.rack || !self.congestion_control.needs_rack(),
+            "congestion_control",
+            "be another one unless rack is true: it measures the delivery of each segment",
+        )?;
         require(self.timestamps || self.dsack || !self.undo, "undo", "be false unless timestamps or dsack is true")?;
         require(self.segment.0 > self.header_bytes(), "segment", "be larger than header and timestamp option")?;
         require(self.segment.0 <= 65_535, "segment", "be at most 65535 B, as an IP packet")?;
@@ -443,6 +459,8 @@ mod tests {
             ("dsack", |c| c.dsack = true),
             ("rack", |c| c.rack = true),
             ("tail_loss_probe", |c| (c.sack, c.tail_loss_probe) = (true, true)),
+            ("pacing", |c| c.pacing = true),
+            ("small_queues", |c| c.small_queues = true),
             ("undo", |c| c.undo = true),
             ("segment", |c| (c.segment, c.timestamps) = (Bytes(52), true)),
             ("initial_window_segments", |c| c.initial_window_segments = 0),

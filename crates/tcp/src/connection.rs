@@ -3,10 +3,12 @@
 use alloc::boxed::Box;
 use core::mem::offset_of;
 
+use crate::delivery_rate::DeliveryRate;
 use crate::departures::Departures;
+use crate::pacer::{self, Pacer};
 use crate::undo::{Undo, Verdict};
 use crate::{
-    Ack, CongestionSample, CongestionSignal, Control, Controller, EcnFloor, ReductionBase, RoundTrip, Segment,
+    Ack, CongestionSample, CongestionSignal, Control, Controller, EcnFloor, Rate, ReductionBase, RoundTrip, Segment,
     SegmentOut, Span, TcpConfig, Time,
 };
 
@@ -38,6 +40,8 @@ pub(crate) enum Timer {
     Probe,
     /// Looks again for losses (RFC 8985, section 6).
     Reordering,
+    /// Lets go what the pacer held back.
+    Pacing,
 }
 
 /// Sequence numbers, window and timer of a sender. The names in parentheses are the RFCs'.
@@ -108,6 +112,16 @@ pub(crate) struct Connection {
     /// The state that undoes the last reduction for a loss, if this is enabled.
     pub undo: Option<Box<Undo>>,
     wants_undo: bool,
+    /// If segments do not leave as soon as the window allows. Only with RACK.
+    pub pacer: Option<Box<Pacer>>,
+    /// The measurement of delivery, for a controller that needs it.
+    pub delivery: Option<Box<DeliveryRate>>,
+    /// The controller sets the window during a recovery.
+    pub controller_owns_recovery: bool,
+    /// The time at which what the pacer holds back may leave; [`Time::NEVER`] if it holds nothing back.
+    pub resume_at: Time,
+    /// The pacer lets go what an earlier ACK allowed.
+    pub is_resumed: bool,
     /// A tail loss probe has repaired a loss: the window must be reduced.
     pub probe_has_mended: bool,
     /// The last sign of congestion.
@@ -133,10 +147,10 @@ impl Connection {
             data_end: 1,
             window_bytes: 0,
             max_window_bytes,
-            window: Control {
-                congestion_window: f64::from(config.initial_window_segments.min(config.congestion_window_limit())),
-                slow_start_threshold: config.initial_threshold(),
-            },
+            window: Control::new(
+                f64::from(config.initial_window_segments.min(config.congestion_window_limit())),
+                config.initial_threshold(),
+            ),
             inflation: 0.0,
             recovery_point: 0,
             reduction_point: 0,
@@ -162,10 +176,15 @@ impl Connection {
             waits_for_timer: false,
             cwr_pending: false,
             deadline: Time::NEVER,
+            resume_at: Time::NEVER,
             last_sent: Time::ZERO,
             timed_end: 0,
             timed_since: Time::ZERO,
             departures: None,
+            pacer: None,
+            delivery: None,
+            controller_owns_recovery: false,
+            is_resumed: false,
             segments_sent: 0,
             round_trip: RoundTrip::new(config),
             counters: SenderCounters::default(),
@@ -305,6 +324,40 @@ impl Connection {
         }
     }
 
+    /// The rate at which payload leaves if it is paced; `None` before the first round-trip sample.
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        let in_flight = self.flight_bytes() as f64 / self.segment_bytes as f64;
+        let by_window = || pacer::default_rate(&self.window, in_flight, self.segment_bytes, self.round_trip.smoothed());
+        self.window.pacing_rate.or_else(by_window)
+    }
+
+    /// Whether a segment of so much payload may leave now, as far as the pacer is concerned. If not, it may at
+    /// [`Connection::resume_at`].
+    #[inline(always)]
+    pub fn may_send(&mut self, payload: u64, now: Time) -> bool {
+        self.pacer.is_none() || self.is_let_go(payload, now)
+    }
+
+    #[inline(never)]
+    fn is_let_go(&mut self, payload: u64, now: Time) -> bool {
+        let rate = self.pacing_rate();
+        let earliest = self.pacer.as_mut().map_or(now, |pacer| pacer.earliest(payload, rate, now));
+        let is_let_go = earliest <= now;
+        self.resume_at = if is_let_go { Time::NEVER } else { earliest };
+        is_let_go
+    }
+
+    /// A segment of so much payload has left the sender, and leaves its host at `departure`.
+    pub fn pace(&mut self, payload: u64, departure: Time, now: Time) {
+        if self.pacer.is_none() {
+            return;
+        }
+        let rate = self.pacing_rate();
+        if let Some(pacer) = &mut self.pacer {
+            pacer.note_sent(payload, departure, rate, now);
+        }
+    }
+
     /// Sends the first unacknowledged segment again.
     pub fn retransmit_first(&mut self, now: Time, out: &mut (impl SegmentOut + ?Sized)) {
         let seq = self.unacknowledged;
@@ -412,11 +465,16 @@ impl Connection {
         if is_full { window } else { flight as f64 / self.segment_bytes as f64 }
     }
 
+    fn congestion_sample(&self, keeps_threshold: bool, now: Time) -> CongestionSample {
+        let (acknowledged, next) = (self.unacknowledged, self.next);
+        CongestionSample { now, used_segments: self.used_segments(), acknowledged, next, keeps_threshold }
+    }
+
     /// A sign of congestion: the controller reduces the window, once, while `resent` retransmissions are in flight. An
     /// earlier reduction can no longer be undone, nor can one for a mark.
     pub fn reduce(&mut self, controller: &mut dyn Controller, signal: CongestionSignal, resent: u64, now: Time) {
         let before = self.window;
-        let sample = CongestionSample { now, used_segments: self.used_segments(), keeps_threshold: false };
+        let sample = self.congestion_sample(false, now);
         match signal {
             CongestionSignal::Loss => controller.on_loss(&sample, &mut self.window),
             CongestionSignal::EcnEcho => controller.on_ecn(&sample, &mut self.window),
@@ -436,7 +494,7 @@ impl Connection {
 
     /// A timeout after a reduction that it leaves in force.
     pub fn reduce_again(&mut self, controller: &mut dyn Controller, now: Time) {
-        let sample = CongestionSample { now, used_segments: self.used_segments(), keeps_threshold: true };
+        let sample = self.congestion_sample(true, now);
         controller.on_timeout(&sample, &mut self.window);
         self.last_signal = Some(CongestionSignal::Timeout);
         self.note_reduction();

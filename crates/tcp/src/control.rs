@@ -77,6 +77,13 @@ macro_rules! controllers {
                 }
             }
 
+            /// Whether it measures the delivery of each segment, which only recovery by time does.
+            pub(crate) fn needs_rack(&self) -> bool {
+                let controller = self.build(&TcpConfig::default());
+                let needs = controller.needs();
+                needs.delivery || needs.owns_recovery || controller.pacing().is_some()
+            }
+
             /// Checks its parameters.
             pub(crate) fn validate(&self) -> Result<(), ParameterError> {
                 match self {

@@ -410,7 +410,7 @@ impl Recovery for ForwardAckRecovery {
         self.board.resent_segments(self.segment_bytes)
     }
 
-    fn on_spurious(&mut self, _connection: &Connection, _now: Time) {
+    fn on_spurious(&mut self, _connection: &mut Connection, _now: Time) {
         self.board.clear();
         self.has_found_loss = false;
         self.has_timed_out = false;

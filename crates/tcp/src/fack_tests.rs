@@ -187,7 +187,7 @@ fn a_timeout_that_was_not_needed_leaves_nothing_behind() {
     recovery.on_timeout(&mut connection, Time::ZERO);
     assert_eq!((recovery.board.lost_bytes, recovery.has_timed_out, connection.selective), (900, true, true));
     recovery.has_found_loss = true;
-    recovery.on_spurious(&connection, Time::ZERO);
+    recovery.on_spurious(&mut connection, Time::ZERO);
     assert_eq!((recovery.board.lost_bytes, recovery.has_timed_out, recovery.has_found_loss), (0, false, false));
 }
 
@@ -267,7 +267,7 @@ fn a_loss_in_a_window_that_a_mark_has_reduced_does_not_reduce_it_again() {
     {
         let (mut recovery, mut connection) = connected();
         (connection.ecn, connection.reduction_point) = (ecn, reduction_point);
-        connection.window = crate::Control { congestion_window: 9.0, slow_start_threshold: 20.0 };
+        connection.window = crate::Control::new(9.0, 20.0);
         connection.apply_window();
         recovery.has_timed_out = true;
         sent_by(&mut connection, |turn| recovery.enter(turn));
@@ -282,7 +282,7 @@ fn a_loss_in_a_window_that_a_mark_has_reduced_does_not_reduce_it_again() {
 #[test]
 fn the_reduction_begins_with_what_was_in_flight_before_the_ack_and_with_the_old_window() {
     let (mut recovery, mut connection) = connected();
-    connection.window = crate::Control { congestion_window: 8.0, slow_start_threshold: 20.0 };
+    connection.window = crate::Control::new(8.0, 20.0);
     connection.apply_window();
     // 200 bytes above the cumulative ACK had arrived.
     (recovery.rule, recovery.arrived_before) = (RateReduction::Proportional, 300);

@@ -37,9 +37,11 @@ mod config;
 mod connection;
 mod control;
 mod counterparts;
+mod delivery_rate;
 mod departures;
 mod fack;
 mod newreno;
+mod pacer;
 mod presets;
 mod rack;
 mod rate_reduction;
@@ -69,9 +71,11 @@ pub use control::linux_2_6_cubic::Linux26Cubic;
 pub use control::linux_bic::LinuxBic;
 pub use control::reno::Reno;
 pub use counterparts::COUNTERPARTS;
-pub use forebay_units::control::{AckSample, CongestionSample, Control, Controller, Needs, RoundTrips};
+pub use forebay_units::control::{
+    AckSample, CongestionSample, Control, Controller, DeliveredSegment, Delivery, Needs, Pacing, Phase, RoundTrips,
+};
 use forebay_units::require;
-pub use forebay_units::{Bytes, ParameterError, Span, Time};
+pub use forebay_units::{Bytes, ParameterError, Rate, Span, Time};
 pub use presets::Preset;
 pub use receiver::Receiver;
 pub use round_trip::RoundTrip;

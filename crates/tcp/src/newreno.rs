@@ -76,7 +76,7 @@ impl Recovery for NewRenoRecovery {
         self.seen_partial_ack = false;
     }
 
-    fn on_spurious(&mut self, _connection: &Connection, _now: Time) {
+    fn on_spurious(&mut self, _connection: &mut Connection, _now: Time) {
         self.seen_partial_ack = false;
     }
 }

@@ -21,6 +21,7 @@
 use core::mem::take;
 
 use crate::connection::{Connection, Timer};
+use crate::delivery_rate::TransmissionNumber;
 use crate::rate_reduction::{Progress, Reduction};
 use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, RecoveryContext};
 use crate::sent_segments::{SentSegment, SentSegments};
@@ -61,6 +62,8 @@ pub(crate) struct RackRecovery {
     timeout_due: Time,
     rule: RateReduction,
     reduction: Reduction,
+    /// The data that may be in flight, by the last ACK.
+    limit: u64,
     /// The window comes down after a mark until this is acknowledged.
     marked_until: u64,
     /// The content of the last ACK.
@@ -120,6 +123,7 @@ impl RackRecovery {
             timeout_due: Time::NEVER,
             rule: config.rate_reduction(),
             reduction: Reduction::AtOnce,
+            limit: 0,
             marked_until: 0,
             news: News::default(),
             sends_one: false,
@@ -130,7 +134,10 @@ impl RackRecovery {
     }
 
     /// Steps 1 to 3 of section 6.2: a segment has arrived.
-    fn on_arrival(&mut self, segment: SentSegment, ack: &Ack, connection: &Connection, now: Time) {
+    fn on_arrival(&mut self, segment: SentSegment, ack: &Ack, connection: &mut Connection, now: Time) {
+        if let Some(delivery) = &mut connection.delivery {
+            delivery.on_arrival(segment.transmission, segment.is_retransmitted, now);
+        }
         self.news.delivered_bytes += segment.end - segment.start;
         if segment.end > self.forward {
             self.forward = segment.end;
@@ -189,7 +196,7 @@ impl RackRecovery {
 
     /// Step 5: marks as lost what was sent before the segment `latest`, the latest that has arrived, and is overdue
     /// (RACK_detect_loss).
-    fn detect_losses(&mut self, latest: (Time, u64), connection: &Connection, now: Time) {
+    fn detect_losses(&mut self, latest: (Time, u64), connection: &mut Connection, now: Time) {
         let overdue_after = self.round_trip + self.reordering_window(connection);
         let mut wait = Span::ZERO;
         let mut is_lost_again = false;
@@ -199,6 +206,11 @@ impl RackRecovery {
                 wait = wait.max(overdue_at.since(now));
             }
             is_lost_again |= overdue_at <= now && segment.is_resent_loss();
+            if overdue_at <= now
+                && let Some(delivery) = &mut connection.delivery
+            {
+                delivery.on_loss(segment.transmission);
+            }
             overdue_at <= now
         });
         self.news.lost_bytes += lost;
@@ -233,7 +245,10 @@ impl RackRecovery {
         connection.stop_timing();
         let payload = connection.payload_at(segment.start).min(segment.end - segment.start);
         connection.transmit(segment.start, payload, turn.now, turn.out);
-        self.segments.note_retransmission(segment.start, turn.now);
+        connection.pace(payload, turn.out.departure(), turn.now);
+        let in_flight = self.segments.in_flight_segments() + 1;
+        let transmission = note_transmission(connection, Some(segment), in_flight, turn.now);
+        self.segments.note_retransmission(segment.start, transmission, turn.now);
     }
 
     /// Sends the next new segment, where there is one and the receiver's window has room; returns its bytes.
@@ -242,13 +257,17 @@ impl RackRecovery {
         let payload = connection.payload_at(connection.next);
         let is_allowed = connection.next < connection.end()
             && self.segments.in_flight_bytes() + payload <= limit
-            && connection.flight_bytes() + payload <= connection.max_window_bytes;
+            && connection.flight_bytes() + payload <= connection.max_window_bytes
+            && (limit == u64::MAX || connection.may_send(payload, turn.now));
         if !is_allowed {
             return None;
         }
         let start = connection.next;
         connection.next = connection.transmit(start, payload, turn.now, turn.out);
-        self.segments.note_new(start, connection.next, turn.now);
+        connection.pace(payload, turn.out.departure(), turn.now);
+        let in_flight = self.segments.in_flight_segments() + 1;
+        let transmission = note_transmission(connection, None, in_flight, turn.now);
+        self.segments.note_new(start, connection.next, transmission, turn.now);
         self.news.has_sent = true;
         Some(payload)
     }
@@ -270,8 +289,8 @@ impl RackRecovery {
         if is_single { twice + MAX_ACK_DELAY } else { twice }
     }
 
-    /// Sets the one timer: to look again at what may be lost, to probe, or for the retransmission timeout, whichever
-    /// comes first.
+    /// Sets the one timer: for what the pacer holds back, to look again at what may be lost, to probe, or for the
+    /// retransmission timeout, whichever comes first.
     fn set_timer(&mut self, connection: &mut Connection, now: Time) {
         let news = take(&mut self.news);
         if connection.timer == Timer::Retransmission {
@@ -284,7 +303,12 @@ impl RackRecovery {
             self.probe_due = now.saturating_add(self.probe_delay(connection)).min(self.timeout_due);
         }
         let (mut timer, mut due) = (Timer::Retransmission, self.timeout_due);
-        for (other, at) in [(Timer::Probe, self.probe_due), (Timer::Reordering, self.look_again)] {
+        let others = [
+            (Timer::Probe, self.probe_due),
+            (Timer::Reordering, self.look_again),
+            (Timer::Pacing, connection.resume_at),
+        ];
+        for (other, at) in others {
             if at <= due && at < Time::NEVER {
                 (timer, due) = (other, at);
             }
@@ -305,11 +329,40 @@ impl RackRecovery {
         turn.connection.restart_timer(turn.now);
         self.set_timer(turn.connection, turn.now);
     }
+
+    /// Whether a lost segment may be sent again now.
+    fn may_repair(
+        &mut self,
+        segment: &SentSegment,
+        in_flight: u64,
+        limit: u64,
+        turn: &mut RecoveryContext<'_>,
+    ) -> bool {
+        let bytes = segment.end - segment.start;
+        take(&mut self.sends_one) || in_flight + bytes <= limit && turn.connection.may_send(bytes, turn.now)
+    }
+}
+
+/// Notes a transmission that makes so many segments in flight, where delivery is measured; `repeats` was sent before.
+fn note_transmission(
+    connection: &mut Connection,
+    repeats: Option<SentSegment>,
+    in_flight: usize,
+    now: Time,
+) -> TransmissionNumber {
+    let Some(delivery) = &mut connection.delivery else { return 0 };
+    if let Some(repeats) = repeats {
+        delivery.end(repeats.transmission);
+    }
+    delivery.note_sent(in_flight as u64, now)
 }
 
 impl Recovery for RackRecovery {
     fn learn(&mut self, connection: &mut Connection, ack: &Ack, newly: u64, now: Time) -> bool {
         let duplicate = ack.duplicate_block();
+        if let Some(delivery) = &mut connection.delivery {
+            delivery.begin(self.segments.in_flight_segments() as u64);
+        }
         self.news = News { has_advanced: newly > 0, ..News::default() };
         while let Some(segment) = self.segments.pop_acknowledged(connection.unacknowledged) {
             self.on_arrival(segment, ack, connection, now);
@@ -391,7 +444,11 @@ impl Recovery for RackRecovery {
             // Only the SYN has arrived.
             self.round_trip = connection.round_trip.shortest().unwrap_or(Span::ZERO);
         }
-        self.segments.mark_first_lost();
+        if let Some(first) = self.segments.mark_first_lost()
+            && let Some(delivery) = &mut connection.delivery
+        {
+            delivery.on_loss(first.transmission);
+        }
         self.detect_losses((Time::NEVER, 0), connection, now);
         self.look_again = Time::NEVER;
         self.marked_until = 0;
@@ -404,7 +461,7 @@ impl Recovery for RackRecovery {
     }
 
     /// Whatever else is overdue stays lost (`rack.advanced`).
-    fn on_spurious(&mut self, connection: &Connection, now: Time) {
+    fn on_spurious(&mut self, connection: &mut Connection, now: Time) {
         self.segments.forgive();
         self.is_after_timeout = false;
         (self.news.lost_bytes, self.news.is_lost_again, self.look_again) = (0, false, Time::NEVER);
@@ -423,6 +480,10 @@ impl Recovery for RackRecovery {
 
     fn in_flight_segments(&self) -> u64 {
         self.segments.in_flight_segments() as u64
+    }
+
+    fn has_lost(&self) -> bool {
+        self.segments.has_lost()
     }
 
     /// RFC 9937, section 6.2: any reduction, as in Linux.
@@ -459,17 +520,22 @@ impl Recovery for RackRecovery {
     fn send(&mut self, turn: &mut RecoveryContext<'_>) {
         let window = turn.connection.window_bytes;
         let mut limit = window;
-        if turn.connection.in_recovery || self.is_coming_down(turn.connection) {
+        let comes_down = turn.connection.in_recovery || self.is_coming_down(turn.connection);
+        if turn.connection.is_resumed && comes_down {
+            limit = self.limit;
+        } else if comes_down && !turn.connection.controller_owns_recovery {
             let progress = Progress {
                 newly: self.news.delivered_bytes,
                 is_safe: self.news.has_advanced && self.news.lost_bytes == 0,
             };
             limit = self.reduction.limit(window, self.segments.in_flight_bytes(), self.segment_bytes, progress);
         }
+        self.limit = limit;
+        turn.connection.resume_at = Time::NEVER;
         while !turn.connection.waits_for_timer {
             let in_flight = self.segments.in_flight_bytes();
             let sent = match self.segments.next_lost() {
-                Some(segment) if in_flight + (segment.end - segment.start) <= limit || take(&mut self.sends_one) => {
+                Some(segment) if self.may_repair(&segment, in_flight, limit, turn) => {
                     self.retransmit(segment, turn);
                     segment.end - segment.start
                 }

@@ -52,7 +52,7 @@ fn rack() -> (RackRecovery, Connection) {
 /// A segment of 1000 bytes with this end, sent last at this time.
 fn segment(end: u64, sent: Time, is_retransmitted: bool) -> SentSegment {
     let mut segments = SentSegments::new(1);
-    segments.note_new(end - 1000, end, sent);
+    segments.note_new(end - 1000, end, 0, sent);
     let mut segment = segments.last().unwrap();
     segment.is_retransmitted = is_retransmitted;
     segment
@@ -68,10 +68,10 @@ fn reordering_is_what_arrives_below_the_highest_and_was_sent_once() {
         ((1001, true), 5001, false),
         ((1001, false), 5001, true),
     ] {
-        let (mut rack, connection) = rack();
+        let (mut rack, mut connection) = rack();
         for (end, is_retransmitted) in arrivals.into_iter().chain([last]) {
             assert!(!rack.reordering_seen);
-            rack.on_arrival(segment(end, at(0), is_retransmitted), &Ack::default(), &connection, at(100));
+            rack.on_arrival(segment(end, at(0), is_retransmitted), &Ack::default(), &mut connection, at(100));
         }
         assert_eq!((rack.forward, rack.reordering_seen), (forward, is_reordering), "{last:?}");
     }
@@ -81,7 +81,7 @@ fn reordering_is_what_arrives_below_the_highest_and_was_sent_once() {
 fn the_latest_that_has_arrived_is_the_one_sent_last() {
     // Section 6.2, steps 1 and 2: by the time sent, and by the number where that is the same (RACK_sent_after). The
     // round trip is that of the one sent last of those that an ACK reports.
-    let (mut rack, connection) = rack();
+    let (mut rack, mut connection) = rack();
     for (end, sent, latest, round_trip_ms) in [
         (3001, 20, (at(20), 3001), 180),
         (2001, 20, (at(20), 3001), 180),
@@ -89,14 +89,14 @@ fn the_latest_that_has_arrived_is_the_one_sent_last() {
         (4001, 20, (at(20), 4001), 180),
         (1001, 30, (at(30), 1001), 170),
     ] {
-        rack.on_arrival(segment(end, at(sent), false), &Ack::default(), &connection, at(200));
+        rack.on_arrival(segment(end, at(sent), false), &Ack::default(), &mut connection, at(200));
         assert_eq!((rack.latest, rack.news.latest), (latest, latest));
         assert_eq!(rack.round_trip, Span::from_milliseconds(round_trip_ms));
     }
     assert_eq!(rack.news.delivered_bytes, 5000);
     // Another ACK reports what was sent earlier.
     rack.news = News::default();
-    rack.on_arrival(segment(5001, at(25), false), &Ack::default(), &connection, at(225));
+    rack.on_arrival(segment(5001, at(25), false), &Ack::default(), &mut connection, at(225));
     assert_eq!((rack.latest, rack.news.latest), ((at(30), 1001), (at(25), 5001)));
     assert_eq!(rack.round_trip, Span::from_milliseconds(200));
 }
@@ -118,9 +118,9 @@ fn the_ack_of_an_earlier_transmission_is_no_news_of_the_later() {
         (false, Time::NEVER, 299, true),
         (false, at(100), 300, true),
     ] {
-        let (mut rack, connection) = rack();
+        let (mut rack, mut connection) = rack();
         let ack = Ack { echo, ..Ack::default() };
-        rack.on_arrival(segment(2001, at(200), is_retransmitted), &ack, &connection, at(now_ms));
+        rack.on_arrival(segment(2001, at(200), is_retransmitted), &ack, &mut connection, at(now_ms));
         assert_eq!(rack.latest == (at(200), 2001), counts, "{is_retransmitted}, {echo:?}, {now_ms}");
         // It has arrived either way.
         assert_eq!((rack.news.delivered_bytes, rack.forward), (1000, 2001));
@@ -172,7 +172,7 @@ fn a_mark_begins_a_reduction_of_what_has_not_arrived() {
     // acknowledged the window comes down.
     let (mut rack, mut connection) = rack();
     for index in 0..10 {
-        rack.segments.note_new(1 + 1000 * index, 1001 + 1000 * index, at(0));
+        rack.segments.note_new(1 + 1000 * index, 1001 + 1000 * index, 0, at(0));
     }
     (connection.unacknowledged, connection.next, connection.highest) = (1, 10_001, 10_001);
     let mut from = 5001;
@@ -192,7 +192,7 @@ fn a_mark_begins_a_reduction_of_what_has_not_arrived() {
 fn ten_in_flight() -> (RackRecovery, Connection) {
     let (mut rack, mut connection) = rack();
     for index in 0..10 {
-        rack.segments.note_new(1 + 1000 * index, 1001 + 1000 * index, at(0));
+        rack.segments.note_new(1 + 1000 * index, 1001 + 1000 * index, 0, at(0));
     }
     (connection.unacknowledged, connection.next, connection.highest) = (1, 10_001, 10_001);
     (rack, connection)
@@ -219,7 +219,7 @@ fn a_loss_calls_for_a_recovery_until_it_arrives() {
     assert!(!rack.is_due(&connection));
     rack.segments.mark_lost((at(1), 0), |segment| segment.start == 1);
     assert!(rack.is_due(&connection));
-    rack.segments.note_retransmission(1, at(100));
+    rack.segments.note_retransmission(1, 0, at(100));
     assert!(rack.is_due(&connection));
     // Below the recovery point one is under way.
     connection.recovery_point = 2;
@@ -237,15 +237,15 @@ fn after_a_timeout_a_lost_retransmission_calls_for_a_recovery_in_linux() {
         rack.on_timeout(&mut connection, at(1000));
         connection.recovery_point = connection.highest;
         assert!(!rack.is_due(&connection));
-        rack.segments.note_retransmission(1, at(1000));
-        rack.segments.note_retransmission(1001, at(1000));
+        rack.segments.note_retransmission(1, 0, at(1000));
+        rack.segments.note_retransmission(1001, 0, at(1000));
         rack.round_trip = Span::from_milliseconds(100);
         // The second has arrived, not the first.
         let mut from = 1001;
         while rack.segments.sack_next(&mut from, 2001).is_some() {}
-        rack.detect_losses((at(1000), 2001), &connection, at(1099));
+        rack.detect_losses((at(1000), 2001), &mut connection, at(1099));
         assert!(!rack.is_due(&connection));
-        rack.detect_losses((at(1000), 2001), &connection, at(1100));
+        rack.detect_losses((at(1000), 2001), &mut connection, at(1100));
         assert_eq!(rack.is_due(&connection), response == TimeoutResponse::Linux);
     }
 }
@@ -256,9 +256,9 @@ fn retransmissions_in_flight_are_counted_with_the_probe() {
     assert_eq!(rack.resent_in_flight(&connection), 0);
     // One lost and sent again, one lost; the last repeated by a probe.
     rack.segments.mark_lost((at(1), 0), |segment| segment.start <= 1001);
-    rack.segments.note_retransmission(1, at(100));
+    rack.segments.note_retransmission(1, 0, at(100));
     assert_eq!(rack.resent_in_flight(&connection), 1);
-    rack.segments.note_retransmission(9001, at(200));
+    rack.segments.note_retransmission(9001, 0, at(200));
     rack.probe = Probe::InFlight { end: 10_001, repeats: true };
     assert_eq!(rack.resent_in_flight(&connection), 2);
     // The original of the last arrives: the probe is still on its way.

@@ -114,7 +114,7 @@ pub(crate) trait Recovery: fmt::Debug + Send {
     fn on_timeout(&mut self, _connection: &mut Connection, _now: Time) {}
 
     /// The losses of the last reduction were none.
-    fn on_spurious(&mut self, _connection: &Connection, _now: Time) {}
+    fn on_spurious(&mut self, _connection: &mut Connection, _now: Time) {}
 
     /// Retransmissions that may still arrive, and be reported as duplicates. Without SACK there are no such reports.
     fn resent_in_flight(&self, _connection: &Connection) -> u64 {
@@ -124,6 +124,11 @@ pub(crate) trait Recovery: fmt::Debug + Send {
     /// Segments that are in the network after a timeout. As a rule all counts as lost.
     fn in_flight_segments(&self) -> u64 {
         0
+    }
+
+    /// Whether something is lost and has not been sent again.
+    fn has_lost(&self) -> bool {
+        false
     }
 
     /// A mark has reduced the window, which is to come down as it does after a loss.

@@ -110,6 +110,11 @@ impl Default for Ack {
 pub trait SegmentOut {
     /// Takes one segment.
     fn segment(&mut self, segment: Segment);
+
+    /// When the last segment leaves the sender's host; any time in the past if that is not known.
+    fn departure(&self) -> Time {
+        Time::ZERO
+    }
 }
 
 /// Takes the ACKs that a receiver emits, in order.

@@ -24,19 +24,22 @@ use crate::connection::{Connection, Timer};
 use crate::departures::Departures;
 use crate::fack::ForwardAckRecovery;
 use crate::newreno::NewRenoRecovery;
+use crate::pacer::Pacer;
 use crate::rack::RackRecovery;
 use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, RecoveryContext, RenoRecovery};
 use crate::sack::SackRecovery;
 use crate::undo::Verdict;
 use crate::window_validation::WindowValidation;
 use crate::{
-    Ack, AckSample, CongestionControl, CongestionSignal, Controller, IdleRestart, Needs, RoundTrip, RoundTrips,
-    SegmentOut, SenderCounters, TcpConfig, Time, TimeoutResponse,
+    Ack, CongestionControl, CongestionSignal, Controller, IdleRestart, Needs, Pacing, RoundTrip, SegmentOut,
+    SenderCounters, TcpConfig, Time, TimeoutResponse,
 };
+
+mod report;
 
 /// The phase of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum ConnectionPhase {
     Closed,
     SynSent,
     Established,
@@ -48,7 +51,7 @@ enum Phase {
 pub struct Sender {
     controller: Box<dyn Controller>,
     max_congestion_window: f64,
-    phase: Phase,
+    phase: ConnectionPhase,
     wants_handshake: bool,
     wants_ecn: bool,
     wants_limited_transmit: bool,
@@ -57,6 +60,8 @@ pub struct Sender {
     validates: bool,
     duplicate_acks_restart_timer: bool,
     needs: Needs,
+    /// The controller sees ACKs without new data too, and those during a recovery.
+    reports_every_ack: bool,
     connection: Connection,
     recovery: Box<dyn Recovery>,
     /// The place of the last timeout: a second one at the same place leaves the threshold alone.
@@ -84,17 +89,23 @@ impl Sender {
         let needs = controller.needs();
         let mut connection = Connection::new(config);
         connection.departures = needs.latest_round_trip.then(|| Box::new(Departures::new()));
+        connection.controller_owns_recovery = needs.owns_recovery;
+        connection.delivery = needs.delivery.then(Box::default);
+        let pacing = controller.pacing().or(config.pacing.then_some(Pacing::LINUX));
+        let segment_bytes = connection.segment_bytes;
+        connection.pacer = Pacer::new(pacing, config.small_queues, segment_bytes).map(Box::new);
         // A recovery that timestamps segments sees every ACK and sends every segment.
         connection.selective = recovery.sends_by_pipe();
         let initial_window = connection.window.congestion_window;
         Self {
             validation: WindowValidation::new(config.idle_restart, initial_window),
-            validates: config.idle_restart != IdleRestart::InitialWindow,
+            validates: config.idle_restart != IdleRestart::InitialWindow && !needs.owns_recovery,
             connection,
             controller,
+            reports_every_ack: needs.delivery || needs.marks,
             needs,
             recovery,
-            phase: Phase::Closed,
+            phase: ConnectionPhase::Closed,
             wants_handshake: config.handshake,
             wants_ecn: config.ecn,
             wants_limited_transmit: config.limited_transmit,
@@ -109,14 +120,14 @@ impl Sender {
 
     /// Sends the SYN, or starts at once where the configuration has no handshake. Does nothing the second time.
     pub fn open(&mut self, now: Time, out: &mut impl SegmentOut) {
-        if self.phase != Phase::Closed {
+        if self.phase != ConnectionPhase::Closed {
             return;
         }
         if self.wants_handshake {
-            self.phase = Phase::SynSent;
+            self.phase = ConnectionPhase::SynSent;
             self.connection.send_syn(self.wants_ecn, now, out);
         } else {
-            self.phase = Phase::Established;
+            self.phase = ConnectionPhase::Established;
             self.send(now, out);
         }
     }
@@ -126,6 +137,7 @@ impl Sender {
         if self.connection.closing {
             return;
         }
+        self.note_application_limit(now);
         self.connection.data_end = self.connection.data_end.saturating_add(bytes);
         self.restart_after_idle(now);
         self.send(now, out);
@@ -156,7 +168,7 @@ impl Sender {
         let plain = || Ack { ack, ..Ack::default() };
         let connection = &mut self.connection;
         let is_new = ack > connection.unacknowledged && ack <= connection.highest;
-        if self.phase != Phase::Established || !is_new || connection.looks_for_losses() {
+        if self.phase != ConnectionPhase::Established || !is_new || connection.looks_for_losses() {
             return self.on_ack(&plain(), now, out);
         }
         let is_in_use = connection.window_is_in_use();
@@ -178,7 +190,7 @@ impl Sender {
             }
             return;
         }
-        if self.phase != Phase::Established || ack.syn {
+        if self.phase != ConnectionPhase::Established || ack.syn {
             return self.on_syn_ack(ack, now, out);
         }
         if ack.ece && connection.ecn {
@@ -199,15 +211,19 @@ impl Sender {
         self.connection.deadline
     }
 
-    /// The retransmission timer: to be called at [`Sender::deadline`]; does nothing before.
+    /// The timer: to be called at [`Sender::deadline`]; does nothing before.
     pub fn on_timer(&mut self, now: Time, out: &mut impl SegmentOut) {
         if now < self.connection.deadline {
             return;
+        }
+        if self.connection.timer == Timer::Pacing {
+            return self.resume(now, out);
         }
         if self.connection.timer != Timer::Retransmission {
             let mut turn =
                 RecoveryContext { connection: &mut self.connection, controller: &mut *self.controller, now, out };
             if self.recovery.on_deadline(&mut turn) {
+                self.report_losses();
                 self.recover_if_due(now, out);
                 self.send(now, out);
             }
@@ -229,7 +245,7 @@ impl Sender {
         connection.counters.timeouts += 1;
         connection.round_trip.back_off();
         connection.stop_timing();
-        if self.phase == Phase::SynSent {
+        if self.phase == ConnectionPhase::SynSent {
             return connection.send_syn(self.wants_ecn, now, out);
         }
         // RFC 5681, 3.1: the threshold is set by the first timeout of a segment only.
@@ -251,19 +267,28 @@ impl Sender {
         connection.recovery_point = connection.highest;
         connection.next = connection.unacknowledged;
         self.recovery.on_timeout(connection, now);
-        if is_linux {
+        if is_linux || self.needs.owns_recovery {
             let window = &mut connection.window.congestion_window;
             *window = (self.recovery.in_flight_segments() as f64 + 1.0).min(self.max_congestion_window);
             connection.apply_window();
         }
         connection.restart_timer(now);
+        self.report_losses();
         self.send(now, out);
+    }
+
+    /// Segments that the pacer held back may leave.
+    #[cold]
+    fn resume(&mut self, now: Time, out: &mut impl SegmentOut) {
+        self.connection.is_resumed = true;
+        self.send(now, out);
+        self.connection.is_resumed = false;
     }
 
     /// Whether everything written has been acknowledged, the FIN included where [`Sender::close`] was called.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.phase == Phase::Established && self.connection.unacknowledged == self.connection.end()
+        self.phase == ConnectionPhase::Established && self.connection.unacknowledged == self.connection.end()
     }
 
     /// The first number not yet acknowledged (SND.UNA).
@@ -313,10 +338,10 @@ impl Sender {
 
     fn on_syn_ack(&mut self, ack: &Ack, now: Time, out: &mut impl SegmentOut) {
         let connection = &mut self.connection;
-        if self.phase != Phase::SynSent || !ack.syn || ack.ack != 1 {
+        if self.phase != ConnectionPhase::SynSent || !ack.syn || ack.ack != 1 {
             return;
         }
-        self.phase = Phase::Established;
+        self.phase = ConnectionPhase::Established;
         connection.ecn = self.wants_ecn && ack.ece;
         connection.advance(ack, now);
         let is_linux = self.timeout_response == TimeoutResponse::Linux;
@@ -366,10 +391,7 @@ impl Sender {
             turn.connection.duplicate_acks = 0;
             turn.connection.limited_transmit_bytes = 0;
             turn.connection.restart_timer(now);
-            let delivered = self.recovery.delivered_bytes(newly);
-            if !self.recovery.is_coming_down(&self.connection) {
-                self.open_window(delivered, is_in_use, ack.ece, now);
-            }
+            self.report_outside_recovery(newly, is_in_use, ack.ece, now);
         } else if ack.ack >= turn.connection.recovery_point {
             self.recovery.on_full_ack(&mut turn);
         } else {
@@ -381,6 +403,9 @@ impl Sender {
         // A loss above the last recovery point may be known already, and perhaps no duplicate ACK follows to report it.
         if self.connection.selective {
             self.recover_if_due(now, out);
+        }
+        if self.needs.owns_recovery || was_in_recovery && self.reports_every_ack {
+            self.report_in_any_phase(newly, is_in_use, ack.ece, now);
         }
         self.send(now, out);
     }
@@ -400,7 +425,7 @@ impl Sender {
         if restored.is_some() {
             self.controller.undo();
         }
-        self.recovery.on_spurious(&self.connection, now);
+        self.recovery.on_spurious(&mut self.connection, now);
         self.timed_out_at = None;
     }
 
@@ -424,6 +449,7 @@ impl Sender {
             return;
         }
         self.answer_mended_probe(now);
+        let is_in_use = self.reports_every_ack && self.connection.window_is_in_use();
         let connection = &mut self.connection;
         connection.duplicate_acks = connection.duplicate_acks.saturating_add(1);
         let mut turn = RecoveryContext { connection, controller: &mut *self.controller, now, out };
@@ -437,91 +463,29 @@ impl Sender {
             }
             return;
         }
-        self.recovery.send(&mut turn);
+        if self.reports_every_ack {
+            self.report_in_any_phase(0, is_in_use, ack.ece, now);
+        }
+        self.send(now, out);
     }
 
     /// RFC 3168, 6.1.2: one reduction for each window of data, and none while a loss is being recovered.
     fn on_ecn_echo(&mut self, ack: &Ack, now: Time) {
         let connection = &mut self.connection;
         connection.confirm_reduction();
-        if connection.heeds_echo(ack.ack) && !connection.in_recovery {
+        if connection.heeds_echo(ack.ack) && !connection.in_recovery && !self.needs.answers_marks {
             connection.counters.ecn_reductions += 1;
             connection.reduce(&mut *self.controller, CongestionSignal::EcnEcho, 0, now);
             self.recovery.on_mark(connection);
         }
     }
 
-    /// An ACK outside of recoveries: the controller opens the window by the reported arrivals, if it was in use.
-    #[inline(always)]
-    fn open_window(&mut self, delivered: u64, is_in_use: bool, ece: bool, now: Time) {
-        if !is_in_use {
-            let ack = self.sample(delivered, false, ece, now);
-            self.controller.on_ack(&ack, &mut self.connection.window);
-            if self.validates {
-                self.validate_window(now);
-            }
-        } else {
-            if self.validates {
-                self.validation.note_use(now);
-            }
-            self.grow(delivered, ece, now);
-        }
-    }
-
-    /// An ACK has come while the window was not in use.
-    fn validate_window(&mut self, now: Time) {
-        let connection = &mut self.connection;
-        let (used, timeout) = (connection.most_used_segments(), connection.round_trip.timeout());
-        if self.validation.note_disuse(&mut connection.window, used, timeout, now) {
-            connection.apply_window();
-        }
-    }
-
-    #[inline(always)]
-    fn grow(&mut self, newly: u64, ece: bool, now: Time) {
-        let ack = self.sample(newly, true, ece, now);
-        let window = &mut self.connection.window;
-        self.controller.on_ack(&ack, window);
-        window.congestion_window = window.congestion_window.min(self.max_congestion_window);
-        self.connection.apply_window();
-    }
-
-    /// An ACK of `newly` bytes as the controller sees it. One that cannot open the window is not timed.
-    #[inline(always)]
-    fn sample(&mut self, newly: u64, is_window_used: bool, ece: bool, now: Time) -> AckSample {
-        let connection = &mut self.connection;
-        let acked_segments = if newly == connection.segment_bytes {
-            1.0
-        } else {
-            let has_gone_back = connection.unacknowledged < connection.recovery_point;
-            let limit = self.timeout_response.byte_counting_limit(has_gone_back, self.byte_counting_limit);
-            (newly as f64 / connection.segment_bytes as f64).min(limit)
-        };
-        let mut round_trips = RoundTrips::default();
-        if self.needs.latest_round_trip && is_window_used && !ece && connection.is_in_slow_start() {
-            round_trips.latest = connection.sample_round_trip(now);
-        }
-        if self.needs.round_trip_estimate {
-            round_trips.smoothed = connection.round_trip.smoothed();
-            round_trips.shortest = connection.round_trip.shortest();
-        }
-        AckSample {
-            now,
-            acked_segments,
-            acknowledged: connection.unacknowledged,
-            next: connection.next,
-            is_window_used,
-            echoes_mark: ece,
-            round_trips,
-        }
-    }
-
     /// RFC 5681, 4.1: after an idle time longer than the timeout the window starts over, by the rule in force.
     fn restart_after_idle(&mut self, now: Time) {
         let connection = &mut self.connection;
-        let is_idle = self.phase == Phase::Established && connection.highest == connection.unacknowledged;
+        let is_idle = self.phase == ConnectionPhase::Established && connection.highest == connection.unacknowledged;
         let (idle, timeout) = (connection.idle_since_last_sent(now), connection.round_trip.timeout());
-        if is_idle && idle > timeout {
+        if is_idle && idle > timeout && !self.needs.owns_recovery {
             self.validation.restart(&mut connection.window, idle, timeout, now);
             self.controller.restart();
             connection.apply_window();
@@ -530,7 +494,7 @@ impl Sender {
 
     #[inline(never)]
     fn send(&mut self, now: Time, out: &mut impl SegmentOut) {
-        if self.phase != Phase::Established {
+        if self.phase != ConnectionPhase::Established {
             return;
         }
         if self.connection.in_recovery || self.connection.selective {

@@ -3,6 +3,7 @@
 use alloc::collections::VecDeque;
 
 use crate::Time;
+use crate::delivery_rate::TransmissionNumber;
 use crate::scoreboard::Scoreboard;
 
 /// A segment that was sent and is not acknowledged cumulatively.
@@ -13,6 +14,8 @@ pub(crate) struct SentSegment {
     pub end: u64,
     /// The time of its last transmission.
     pub sent: Time,
+    /// The number of that transmission, where delivery is measured.
+    pub transmission: TransmissionNumber,
     pub is_retransmitted: bool,
     /// Whether it has arrived out of order.
     is_sacked: bool,
@@ -127,11 +130,12 @@ impl SentSegments {
     }
 
     /// A new segment is sent.
-    pub fn note_new(&mut self, start: u64, end: u64, now: Time) {
+    pub fn note_new(&mut self, start: u64, end: u64, transmission: TransmissionNumber, now: Time) {
         self.segments.push_back(SentSegment {
             start,
             end,
             sent: now,
+            transmission,
             is_retransmitted: false,
             is_sacked: false,
             is_lost: false,
@@ -140,11 +144,12 @@ impl SentSegments {
     }
 
     /// The segment that starts at `start` is sent again.
-    pub fn note_retransmission(&mut self, start: u64, now: Time) {
+    pub fn note_retransmission(&mut self, start: u64, transmission: TransmissionNumber, now: Time) {
         let index = self.segments.partition_point(|segment| segment.start < start);
         let Some(segment) = self.segments.get_mut(index) else { return };
         self.retransmitted += usize::from(!segment.is_retransmitted);
         segment.sent = now;
+        segment.transmission = transmission;
         segment.is_retransmitted = true;
         if core::mem::take(&mut segment.is_lost) {
             self.lost_bytes -= segment.bytes();
@@ -242,11 +247,16 @@ impl SentSegments {
         self.unrepaired += usize::from(!core::mem::replace(&mut segment.is_unrepaired, true));
     }
 
-    /// The first segment in flight is lost.
-    pub fn mark_first_lost(&mut self) {
-        if self.segments.front().is_some_and(|first| !first.is_lost && !first.is_sacked) {
-            self.mark(0);
-        }
+    /// The first segment in flight is lost. Returns it if it was not found lost before.
+    pub fn mark_first_lost(&mut self) -> Option<SentSegment> {
+        let first = self.segments.front().copied().filter(|first| !first.is_lost && !first.is_sacked)?;
+        self.mark(0);
+        Some(first)
+    }
+
+    /// Whether something is lost and has not been sent again.
+    pub fn has_lost(&self) -> bool {
+        self.lost > 0
     }
 
     /// The first segment that is lost and has not been sent again.
@@ -284,7 +294,7 @@ mod tests {
     fn sent(count: u64) -> SentSegments {
         let mut segments = SentSegments::new(1);
         for index in 0..count {
-            segments.note_new(1 + 10 * index, 11 + 10 * index, at(index));
+            segments.note_new(1 + 10 * index, 11 + 10 * index, 0, at(index));
         }
         segments
     }
@@ -322,7 +332,7 @@ mod tests {
         assert_eq!((asked.as_slice(), lost), ([1, 11, 21].as_slice(), 20));
         assert_eq!((segments.in_flight_bytes(), segments.lost_bytes()), (20, 20));
         assert_eq!(segments.next_lost().map(|segment| segment.start), Some(1));
-        segments.note_retransmission(1, at(50));
+        segments.note_retransmission(1, 0, at(50));
         assert_eq!(segments.next_lost().map(|segment| segment.start), Some(21));
         assert_eq!((segments.in_flight_bytes(), segments.lost_bytes()), (30, 10));
         // The retransmission can be lost in turn.
@@ -334,7 +344,7 @@ mod tests {
     #[test]
     fn a_part_of_a_segment_may_be_acknowledged() {
         let mut segments = sent(2);
-        segments.mark_first_lost();
+        assert!(segments.mark_first_lost().is_some());
         assert_eq!(segments.pop_acknowledged(6).map(|segment| (segment.start, segment.end)), Some((1, 6)));
         assert_eq!((segments.in_flight_bytes(), segments.lost_bytes()), (10, 5));
         assert_eq!(segments.next_lost().map(|segment| (segment.start, segment.end)), Some((6, 11)));
@@ -350,8 +360,8 @@ mod tests {
         sack(&mut sacked, 11, 21);
         assert!(sacked.may_be_overtaken((at(0), 0)));
         let mut again = sent(3);
-        again.note_retransmission(1, at(5));
-        again.note_retransmission(1, at(6));
+        again.note_retransmission(1, 0, at(5));
+        again.note_retransmission(1, 0, at(6));
         assert!(again.may_be_overtaken((at(0), 0)));
         while again.pop_acknowledged(11).is_some() {}
         assert!(!again.may_be_overtaken((at(0), 0)));
@@ -361,14 +371,14 @@ mod tests {
     fn segments_are_counted_whatever_their_size() {
         let mut segments = SentSegments::new(1);
         for (start, end) in [(1, 11), (11, 12), (12, 13), (13, 23), (23, 24)] {
-            segments.note_new(start, end, at(0));
+            segments.note_new(start, end, 0, at(0));
         }
         assert_eq!((segments.in_flight_segments(), segments.sacked_segments()), (5, 0));
         sack(&mut segments, 11, 13);
         assert_eq!((segments.in_flight_segments(), segments.sacked_segments()), (3, 2));
         assert_eq!(segments.mark_lost((at(1), 0), |segment| segment.start != 23), 20);
         assert_eq!((segments.in_flight_segments(), segments.has_unrepaired()), (1, true));
-        segments.note_retransmission(1, at(5));
+        segments.note_retransmission(1, 0, at(5));
         assert_eq!((segments.in_flight_segments(), segments.has_unrepaired()), (2, true));
         // Both are repaired, the second by its original.
         while segments.pop_acknowledged(13).is_some() {}

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use crate::{SackBlocks, TcpConfig};
 
-    const WINDOW: Control = Control { congestion_window: 10.0, slow_start_threshold: f64::INFINITY };
+    const WINDOW: Control = Control::new(10.0, f64::INFINITY);
     const UNDONE: Verdict = Verdict::Spurious(Some(WINDOW));
 
     /// A reduction with ten segments of 1000 bytes in flight, from 1 on; `resent` of them are retransmissions.

@@ -83,7 +83,7 @@ mod tests {
     }
 
     fn window(segments: f64) -> Control {
-        Control { congestion_window: segments, slow_start_threshold: 2.0 }
+        Control::new(segments, 2.0)
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
         // Linux: 15 >> 1 is 7, and (15 >> 1) + (15 >> 2) is 10. A higher threshold stays.
         for (threshold, kept) in [(2.0, 10.0), (10.0, 10.0), (11.0, 11.0)] {
             let mut validation = WindowValidation::new(IdleRestart::Halving, 4.0);
-            let mut window = Control { congestion_window: 15.0, slow_start_threshold: threshold };
+            let mut window = Control::new(15.0, threshold);
             validation.restart(&mut window, ms(201), ms(200), Time::ZERO);
             assert_eq!((window.congestion_window, window.slow_start_threshold), (7.0, kept));
         }

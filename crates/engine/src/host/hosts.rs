@@ -61,7 +61,7 @@ struct Hosts<E, const ARE_MANY: bool> {
 /// A host: fields that every packet touches come first.
 #[repr(C, align(64))]
 struct Host<E> {
-    /// The due time of its timer entry, in its own time.
+    /// The due time of its earliest timer entry, in its own time; [`Time::NEVER`] without.
     planned: Time,
     /// `None` if packets leave at once.
     path: Option<Box<SendPath>>,
@@ -71,6 +71,9 @@ struct Host<E> {
     ports: NodePorts,
     /// The difference between its downlink and the longest one.
     behind: Span,
+    /// The due time of another timer entry; [`Time::NEVER`] without. A paced sender has one for the next segment and one
+    /// for its retransmission timer.
+    planned_later: Time,
 }
 
 impl<E: HostEndpoint> Host<E> {
@@ -124,7 +127,16 @@ impl<E: HostEndpoint, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
             let HostParts { downlink, uplink, ports, path, endpoints, salts } = make(&plan)?;
             let end = E::of(endpoints, first, salts).expect("a host has endpoints, of the kind that is asked for");
             let behind = farthest - plan.distance;
-            hosts.push(Host { planned: Time::NEVER, behind, downlink, uplink, ports, path, end });
+            hosts.push(Host {
+                planned: Time::NEVER,
+                planned_later: Time::NEVER,
+                behind,
+                downlink,
+                uplink,
+                ports,
+                path,
+                end,
+            });
         }
         let by_host = ByHost::new(hosts.len());
         Ok(Self { hosts, host_of, endpoint_of, by_host, timers: BinaryHeap::new(), farthest })
@@ -224,6 +236,7 @@ impl<E: HostEndpoint, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
     #[inline(never)]
     fn plan_at(&mut self, host_number: u32, next: Time) {
         let host = &mut self.hosts[host_number as usize];
+        host.planned_later = host.planned_later.min(host.planned);
         host.planned = next;
         self.timers.push(Reverse((next + host.behind, host_number)));
     }
@@ -239,7 +252,7 @@ impl<E: HostEndpoint, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
             if host.planned != at - host.behind {
                 continue;
             }
-            host.planned = Time::NEVER;
+            host.planned = std::mem::replace(&mut host.planned_later, Time::NEVER);
             let last = just_before(due - host.behind).min(channels.measured.to);
             if host.end.next() <= last {
                 let (exit, path) = (Exit::over(host.uplink.as_mut(), &host.ports), host.path.as_deref_mut());

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use forebay_qdisc::Time;
+
 use crate::driver::node::Channels;
 use crate::driver::routes::Way;
 use crate::host::send_path::SendPath;
@@ -61,6 +63,11 @@ impl Outbox<'_> {
             path.process(&mut packet);
         }
         self.leave(packet);
+    }
+
+    /// When the last packet leaves a private uplink; the start of the run without one.
+    pub fn departure(&self) -> Time {
+        if let Exit::Uplink(uplink) = &self.exit { uplink.free_at } else { Time::ZERO }
     }
 
     /// Sends a packet that the device queue may drop.

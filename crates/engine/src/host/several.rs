@@ -149,7 +149,7 @@ impl HostEndpoint for Endpoints {
     fn finish(&mut self, end: Time, report: &mut Report) {
         match self {
             Self::One(endpoint) => endpoint.finish(end, report),
-            Self::Several(several) => several.endpoints.iter_mut().for_each(|(one, _)| one.finish(end, report)),
+            Self::Several(several) => several.endpoints.iter_mut().for_each(|place| place.endpoint.finish(end, report)),
         }
     }
 
@@ -157,7 +157,7 @@ impl HostEndpoint for Endpoints {
     fn prefetch(&self, number: u32) {
         match self {
             Self::One(endpoint) => endpoint.prefetch(),
-            Self::Several(several) => several.endpoints[(number - several.first) as usize].0.prefetch(),
+            Self::Several(several) => several.endpoints[(number - several.first) as usize].endpoint.prefetch(),
         }
     }
 
@@ -165,14 +165,14 @@ impl HostEndpoint for Endpoints {
     fn prefetch_further(&self, number: u32) {
         match self {
             Self::One(endpoint) => endpoint.prefetch_further(),
-            Self::Several(several) => several.endpoints[(number - several.first) as usize].0.prefetch_further(),
+            Self::Several(several) => several.endpoints[(number - several.first) as usize].endpoint.prefetch_further(),
         }
     }
 }
 
 pub(crate) struct EndpointSet {
     /// Each with the time of its timer entry.
-    endpoints: Vec<(Box<dyn Endpoint>, Time)>,
+    endpoints: Vec<Place>,
     first: u32,
     /// The salts by endpoint.
     salts: Box<[u32]>,
@@ -181,9 +181,22 @@ pub(crate) struct EndpointSet {
     timers: BinaryHeap<Reverse<(Time, u64, u32)>>,
 }
 
+struct Place {
+    endpoint: Box<dyn Endpoint>,
+    /// The due time of its earliest timer entry, and of another one; [`Time::NEVER`] without. A paced sender has one for
+    /// the next segment and one for its retransmission timer.
+    planned: Time,
+    planned_later: Time,
+}
+
 impl EndpointSet {
     fn new(endpoints: Vec<MadeEndpoint>, first: u32, salts: Vec<u32>) -> Self {
-        let endpoints: Vec<_> = endpoints.into_iter().map(|endpoint| (endpoint.boxed(), Time::NEVER)).collect();
+        let place = |endpoint: MadeEndpoint| Place {
+            endpoint: endpoint.boxed(),
+            planned: Time::NEVER,
+            planned_later: Time::NEVER,
+        };
+        let endpoints: Vec<_> = endpoints.into_iter().map(place).collect();
         let timers = BinaryHeap::with_capacity(endpoints.len());
         let mut several = Self { timers, endpoints, first, salts: salts.into() };
         for place in 0..several.endpoints.len() as u32 {
@@ -196,7 +209,7 @@ impl EndpointSet {
     fn receive(&mut self, packet: &Packet, place: u32, out: &mut Outbox<'_>) {
         self.expire(packet.time, out);
         out.turn_to(place);
-        self.endpoints[place as usize].0.receive(packet, out);
+        self.endpoints[place as usize].endpoint.receive(packet, out);
         self.plan(place);
     }
 
@@ -214,11 +227,11 @@ impl EndpointSet {
     #[inline(never)]
     fn expire_first(&mut self, out: &mut Outbox<'_>) {
         let Some(Reverse((at, _, place))) = self.timers.pop() else { return };
-        let (endpoint, planned) = &mut self.endpoints[place as usize];
+        let Place { endpoint, planned, planned_later } = &mut self.endpoints[place as usize];
         if *planned != at {
             return;
         }
-        *planned = Time::NEVER;
+        *planned = std::mem::replace(planned_later, Time::NEVER);
         if endpoint.next() <= at {
             out.turn_to(place);
             endpoint.expire(at, out);
@@ -229,7 +242,7 @@ impl EndpointSet {
     /// Enters the next timer of an endpoint.
     #[inline(always)]
     fn plan(&mut self, place: u32) {
-        let (endpoint, planned) = &self.endpoints[place as usize];
+        let Place { endpoint, planned, .. } = &self.endpoints[place as usize];
         let next = endpoint.next();
         if next < *planned {
             self.plan_at(place, next);
@@ -239,7 +252,9 @@ impl EndpointSet {
     #[cold]
     #[inline(never)]
     fn plan_at(&mut self, place: u32, next: Time) {
-        self.endpoints[place as usize].1 = next;
+        let Place { planned, planned_later, .. } = &mut self.endpoints[place as usize];
+        *planned_later = (*planned_later).min(*planned);
+        *planned = next;
         let rank = rank(self.salts[place as usize], next);
         self.timers.push(Reverse((next, rank, place)));
     }

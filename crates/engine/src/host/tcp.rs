@@ -201,6 +201,10 @@ impl SegmentOut for Segments<'_, '_> {
         *self.bytes += u64::from(len_bytes);
         self.out.send(packet);
     }
+
+    fn departure(&self) -> Time {
+        self.out.departure()
+    }
 }
 
 /// The receiving half: a TCP receiver and how its ACKs become packets.

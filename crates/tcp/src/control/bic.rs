@@ -142,7 +142,7 @@ mod tests {
 
     fn acked(law: &mut Bic, window: f64, segments: f64) -> f64 {
         let path = RoundTrips::default();
-        let mut window = Control { congestion_window: window, slow_start_threshold: 2.0 };
+        let mut window = Control::new(window, 2.0);
         law.avoid_congestion(&mut window, segments, &path, Time::ZERO);
         window.congestion_window
     }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     fn reduce(law: &mut Bic, window: f64, signal: CongestionSignal) -> f64 {
-        let window = Control { congestion_window: window, slow_start_threshold: 2.0 };
+        let window = Control::new(window, 2.0);
         law.reduce(&window, window.congestion_window, signal, Time::ZERO)
     }
 

@@ -216,7 +216,7 @@ mod tests {
     }
 
     fn window(segments: f64) -> Control {
-        Control { congestion_window: segments, slow_start_threshold: 2.0 }
+        Control::new(segments, 2.0)
     }
 
     /// The window after each of this many round trips from `start` on, an ACK for each segment.

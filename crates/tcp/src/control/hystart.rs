@@ -95,7 +95,7 @@ impl HyStart {
 }
 
 impl SlowStartPolicy for HyStart {
-    fn on_ack(&mut self, ack: &AckSample, control: &mut Control) {
+    fn on_ack(&mut self, ack: &AckSample<'_>, control: &mut Control) {
         if ack.acknowledged > self.round_end {
             self.round_end = ack.next;
             (self.round_start, self.last_ack) = (ack.now, ack.now);

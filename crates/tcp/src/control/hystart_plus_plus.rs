@@ -96,7 +96,7 @@ impl HyStartPlusPlus {
 }
 
 impl SlowStartPolicy for HyStartPlusPlus {
-    fn on_ack(&mut self, ack: &AckSample, control: &mut Control) {
+    fn on_ack(&mut self, ack: &AckSample<'_>, control: &mut Control) {
         if control.slow_start_threshold != self.initial_threshold {
             control.congestion_window += ack.acked_segments;
             return;

@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_reduction_leaves_819_of_1024_and_a_timeout_forgets() {
         let mut law = Linux26Cubic::new();
-        let window = Control { congestion_window: 100.0, slow_start_threshold: f64::INFINITY };
+        let window = Control::new(100.0, f64::INFINITY);
         assert_eq!(law.reduce(&window, 100.0, CongestionSignal::Loss, at_ms(0)), 79.0);
         assert_eq!(law.maximum, 100);
         // Below the maximum: fast convergence, 90 * 1843 / 2048.
@@ -221,7 +221,7 @@ mod tests {
     fn the_number_of_acks_is_kept_for_31_ms() {
         let mut law = Linux26Cubic::new();
         let path = RoundTrips::default();
-        let mut window = Control { congestion_window: 100.0, slow_start_threshold: 50.0 };
+        let mut window = Control::new(100.0, 50.0);
         law.avoid_congestion(&mut window, 1.0, &path, at_ms(0));
         // 50 segments are 50 * 16 / 31 ACKs before the first loss.
         assert_eq!(law.stage.as_ref().map(|stage| (stage.needed, stage.computed_ms)), Some((25, 0)));
@@ -251,7 +251,7 @@ mod tests {
     fn slow_start_takes_one_ack_more_and_then_acks_count_for_reno() {
         let mut law = Linux26Cubic::new();
         let path = RoundTrips::default();
-        let mut window = Control { congestion_window: 48.0, slow_start_threshold: 48.0 };
+        let mut window = Control::new(48.0, 48.0);
         law.avoid_congestion(&mut window, 1.0, &path, at_ms(0));
         assert_eq!((window.congestion_window, law.stage.is_some()), (49.0, false));
         for acks in 1..=3 {
@@ -270,7 +270,7 @@ mod tests {
     fn an_idle_time_ends_the_stage() {
         let mut law = Linux26Cubic::new();
         let path = RoundTrips::default();
-        let mut window = Control { congestion_window: 100.0, slow_start_threshold: 50.0 };
+        let mut window = Control::new(100.0, 50.0);
         law.avoid_congestion(&mut window, 1.0, &path, at_ms(0));
         law.restart();
         law.avoid_congestion(&mut window, 1.0, &path, at_ms(9000));

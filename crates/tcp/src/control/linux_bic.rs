@@ -215,7 +215,7 @@ mod tests {
     fn slow_start_takes_one_ack_more() {
         let mut law = law(60);
         let path = RoundTrips::default();
-        let mut window = Control { congestion_window: 48.0, slow_start_threshold: 48.0 };
+        let mut window = Control::new(48.0, 48.0);
         law.avoid_congestion(&mut window, 1.0, &path, Time::ZERO);
         assert_eq!(window.congestion_window, 49.0);
         law.avoid_congestion(&mut window, 1.0, &path, Time::ZERO);
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn small_windows_are_halved() {
         let reduce = |window: f64| {
-            let window = Control { congestion_window: window, slow_start_threshold: f64::INFINITY };
+            let window = Control::new(window, f64::INFINITY);
             LinuxBic::new().reduce(&window, window.congestion_window, CongestionSignal::Loss, Time::ZERO)
         };
         assert_eq!(reduce(14.0), 7.0);
@@ -246,7 +246,7 @@ mod tests {
     /// ACKs of one segment each until a window of `start` has grown.
     fn acks_to_grow(start: f64) -> u32 {
         let (mut law, path) = (law(0), RoundTrips::default());
-        let mut window = Control { congestion_window: start, slow_start_threshold: 2.0 };
+        let mut window = Control::new(start, 2.0);
         let mut acks = 0;
         while window.congestion_window == start {
             law.avoid_congestion(&mut window, 1.0, &path, Time::ZERO);
@@ -276,7 +276,7 @@ mod tests {
     fn a_loss_sets_the_maximum_and_starts_the_count_anew_and_a_timeout_forgets() {
         let mut law = law(0);
         let path = RoundTrips::default();
-        let mut window = Control { congestion_window: 100.0, slow_start_threshold: 2.0 };
+        let mut window = Control::new(100.0, 2.0);
         for _ in 0..3 {
             law.avoid_congestion(&mut window, 1.0, &path, Time::ZERO);
         }

@@ -223,7 +223,7 @@ mod tests {
     }
 
     fn window(segments: f64) -> Control {
-        Control { congestion_window: segments, slow_start_threshold: 2.0 }
+        Control::new(segments, 2.0)
     }
 
     #[test]

@@ -65,10 +65,10 @@ impl<L: WindowLaw, S: SlowStartPolicy> LossBased<L, S> {
 
 impl<L: WindowLaw, S: SlowStartPolicy> Controller for LossBased<L, S> {
     fn needs(&self) -> Needs {
-        Needs { latest_round_trip: S::TIMES_ACKS, round_trip_estimate: self.law.uses_round_trips() }
+        Needs { latest_round_trip: S::TIMES_ACKS, round_trip_estimate: self.law.uses_round_trips(), ..Needs::default() }
     }
 
-    fn on_ack(&mut self, ack: &AckSample, control: &mut Control) {
+    fn on_ack(&mut self, ack: &AckSample<'_>, control: &mut Control) {
         if !ack.is_window_used {
             return self.law.pause(ack.now);
         }

@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn a_window_of_acks_adds_about_a_segment_and_a_loss_halves() {
         let path = RoundTrips::default();
-        let mut window = Control { congestion_window: 10.0, slow_start_threshold: 5.0 };
+        let mut window = Control::new(10.0, 5.0);
         Reno.avoid_congestion(&mut window, 1.0, &path, Time::ZERO);
         assert_eq!(window.congestion_window, 10.1);
         window.congestion_window = 20.0;

@@ -10,7 +10,7 @@ pub(crate) trait SlowStartPolicy: fmt::Debug + Send {
     const TIMES_ACKS: bool = true;
 
     /// An ACK during slow start: opens the window, or ends slow start by setting the threshold to it.
-    fn on_ack(&mut self, ack: &AckSample, control: &mut Control);
+    fn on_ack(&mut self, ack: &AckSample<'_>, control: &mut Control);
 
     /// The retransmission timer has expired: slow start begins again.
     fn on_timeout(&mut self) {}
@@ -24,7 +24,7 @@ impl SlowStartPolicy for StandardSlowStart {
     const TIMES_ACKS: bool = false;
 
     #[inline(always)]
-    fn on_ack(&mut self, ack: &AckSample, control: &mut Control) {
+    fn on_ack(&mut self, ack: &AckSample<'_>, control: &mut Control) {
         control.congestion_window += ack.acked_segments;
     }
 }
@@ -33,7 +33,7 @@ impl SlowStartPolicy for StandardSlowStart {
 pub(crate) mod tests {
     use super::*;
     use crate::departures::Departures;
-    use crate::{RoundTrips, Span, Time};
+    use crate::{Phase, RoundTrips, Span, Time};
 
     /// A sender in slow start whose path the test makes up, round by round. Segments have 1000 bytes.
     pub(crate) struct Rounds {
@@ -46,8 +46,7 @@ pub(crate) mod tests {
 
     impl Rounds {
         pub fn new(initial_window_segments: u32) -> Self {
-            let control =
-                Control { congestion_window: f64::from(initial_window_segments), slow_start_threshold: f64::INFINITY };
+            let control = Control::new(f64::from(initial_window_segments), f64::INFINITY);
             Self { control, acknowledged: 1, next: 1, departures: Departures::new(), now: Time::ZERO }
         }
 
@@ -79,7 +78,10 @@ pub(crate) mod tests {
                 next: self.next,
                 is_window_used: true,
                 echoes_mark: false,
+                marked_segments: 0.0,
+                phase: Phase::Open,
                 round_trips,
+                delivery: None,
             };
             policy.on_ack(&ack, &mut self.control);
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    AckSample, CongestionSample, Control, CubicArithmetic, CubicConfig, RoundTrips, Span, Time, TimeoutResponse,
+    AckSample, CongestionSample, Control, CubicArithmetic, CubicConfig, Phase, RoundTrips, Span, Time, TimeoutResponse,
 };
 use proptest::prelude::*;
 
@@ -53,14 +53,21 @@ proptest! {
         round_trip_ps in 1_u64..u64::MAX / 4,
     ) {
         let round_trip = Some(Span::from_picoseconds(round_trip_ps / 8));
-        let round_trips = RoundTrips { latest: round_trip, smoothed: round_trip, shortest: round_trip };
+        let round_trips =
+            RoundTrips { latest: round_trip, smoothed: round_trip, deviation: round_trip, shortest: round_trip };
         for (name, mut controller) in controllers() {
             let (mut now, mut acknowledged) = (Time::ZERO, 1);
-            let mut control = Control { congestion_window: start, slow_start_threshold: threshold };
+            let mut control = Control::new(start, threshold);
             let mut undoes = None;
             for &event in &events {
                 let before = control.congestion_window;
-                let congestion = CongestionSample { now, used_segments: before, keeps_threshold: false };
+                let congestion = CongestionSample {
+                    now,
+                    used_segments: before,
+                    acknowledged,
+                    next: acknowledged + 1000 * before as u64,
+                    keeps_threshold: false,
+                };
                 match event {
                     Event::Ack { segments, gap_ps, is_window_used, echoes_mark } => {
                         now = now.saturating_add(Span::from_picoseconds(gap_ps));
@@ -73,7 +80,10 @@ proptest! {
                             next,
                             is_window_used,
                             echoes_mark,
+                            marked_segments: 0.0,
+                            phase: Phase::Open,
                             round_trips,
+                            delivery: None,
                         };
                         controller.on_ack(&ack, &mut control);
                         let after = control.congestion_window;
@@ -103,6 +113,7 @@ proptest! {
                                 slow_start_threshold: control
                                     .slow_start_threshold
                                     .max(earlier.slow_start_threshold),
+                                ..control
                             };
                         }
                     }
