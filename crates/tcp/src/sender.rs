@@ -118,6 +118,13 @@ impl Sender {
         }
     }
 
+    /// Seeds the random choices of the controller, if it makes any.
+    pub fn seed(&mut self, seed: impl FnOnce() -> u64) {
+        if self.needs.randomness {
+            self.controller.seed(seed());
+        }
+    }
+
     /// Sends the SYN, or starts at once where the configuration has no handshake. Does nothing the second time.
     pub fn open(&mut self, now: Time, out: &mut impl SegmentOut) {
         if self.phase != ConnectionPhase::Closed {

@@ -44,6 +44,8 @@ pub struct Needs {
     /// The controller sets the window during a recovery and after an idle time. Otherwise the transport brings what is
     /// in flight down to the reduced window, and keeps that from growing.
     pub owns_recovery: bool,
+    /// The controller makes random choices: [`Controller::seed`] is called.
+    pub randomness: bool,
 }
 
 /// Bursts of a paced sender.
@@ -197,6 +199,9 @@ pub trait Controller: fmt::Debug + Send {
     fn pacing(&self) -> Option<Pacing> {
         None
     }
+
+    /// Seeds the random choices, before the first ACK. Only with [`Needs::randomness`].
+    fn seed(&mut self, _seed: u64) {}
 
     /// An ACK of new data has come. Without [`Needs::delivery`] and [`Needs::marks`], none comes here during a
     /// recovery.

@@ -4,6 +4,7 @@ use forebay_qdisc::{Ecn, Time};
 use forebay_records::random::stream;
 use forebay_tcp::TcpConfig;
 use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::Rng;
 
 use crate::driver::ties::salt_of_endpoint;
 use crate::error::RunError;
@@ -125,7 +126,9 @@ impl Endpoints<'_> {
         if let Some(series) = &mut counters.record.series {
             series.window = Some(Vec::new());
         }
-        Transmitter::new(self.context(flow, spec), config, counters.record)
+        let mut transmitter = Transmitter::new(self.context(flow, spec), config, counters.record);
+        transmitter.seed(|| self.random(spec, "/controller").next_u64());
+        transmitter
     }
 
     fn acknowledger(&self, flow: usize, spec: Flow<'_>, config: &TcpConfig) -> Acknowledger {

@@ -71,8 +71,8 @@ struct Host<E> {
     ports: NodePorts,
     /// The difference between its downlink and the longest one.
     behind: Span,
-    /// The due time of another timer entry; [`Time::NEVER`] without. A paced sender has one for the next segment and one
-    /// for its retransmission timer.
+    /// The due time of another timer entry; [`Time::NEVER`] without. A paced sender has one for the next segment and
+    /// one for its retransmission timer.
     planned_later: Time,
 }
 

@@ -183,8 +183,8 @@ pub(crate) struct EndpointSet {
 
 struct Place {
     endpoint: Box<dyn Endpoint>,
-    /// The due time of its earliest timer entry, and of another one; [`Time::NEVER`] without. A paced sender has one for
-    /// the next segment and one for its retransmission timer.
+    /// The due time of its earliest timer entry, and of another one; [`Time::NEVER`] without. A paced sender has one
+    /// for the next segment and one for its retransmission timer.
     planned: Time,
     planned_later: Time,
 }

@@ -48,6 +48,11 @@ impl Transmitter {
         }
     }
 
+    /// Seeds the random choices of the controller, if it makes any.
+    pub fn seed(&mut self, seed: impl FnOnce() -> u64) {
+        self.sender.seed(seed);
+    }
+
     #[inline]
     pub fn deadline(&self) -> Time {
         self.sender.deadline()

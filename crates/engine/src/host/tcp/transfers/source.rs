@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use forebay_qdisc::{Span, Time};
 use forebay_records::random::stream;
 use forebay_tcp::{Sender, TcpConfig};
+use rand_pcg::rand_core::Rng;
 
 use super::Timers;
 use crate::host::endpoint::Endpoint;
@@ -105,6 +106,11 @@ impl Arrivals {
         self.due = if at < self.stop { at.max(now) } else { Time::NEVER };
     }
 
+    /// The seed of the controller of the transfer of this number.
+    fn controller_seed(&self, number: u64) -> u64 {
+        stream(self.seed, &format!("{}/{number}/controller", self.path)).next_u64()
+    }
+
     /// The next transfer is there and waits.
     fn wait(&mut self) {
         self.due = Time::NEVER;
@@ -174,7 +180,9 @@ impl TransferSource {
             self.slots.len() as u32 - 1
         };
         let arrival = self.arrivals.take(now);
-        let connection = Connection { sender: Sender::new(&self.config), arrival, started: now };
+        let mut sender = Sender::new(&self.config);
+        sender.seed(|| self.arrivals.controller_seed(arrival.number));
+        let connection = Connection { sender, arrival, started: now };
         self.slots[slot as usize].connection = Some(Box::new(connection));
         self.record.began();
         self.counters.record.started.get_or_insert(now);
