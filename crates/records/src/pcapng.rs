@@ -85,6 +85,8 @@ pub struct TcpFlags {
     pub ece: bool,
     /// Congestion window reduced.
     pub cwr: bool,
+    /// Accurate ECN (RFC 9768), in the byte before the others.
+    pub ae: bool,
 }
 
 impl TcpFlags {

@@ -189,7 +189,7 @@ proptest! {
         udp: bool, scaled: bool, sack in prop::collection::vec(any::<(u32, u32)>(), 0..6), picoseconds: u64,
     ) {
         let flag = |bit: u8| bits >> bit & 1 == 1;
-        let flags = TcpFlags { syn: flag(0), ack: flag(1), fin: flag(2), ece: flag(3), cwr: flag(4) };
+        let flags = TcpFlags { syn: flag(0), ack: flag(1), fin: flag(2), ece: flag(3), cwr: flag(4), ae: flag(5) };
         let payload_bytes = len_bytes.saturating_sub(header_bytes);
         let packet = TracePacket {
             source_host: hosts.0, destination_host: hosts.1, source_port: ports.0, destination_port: ports.1,

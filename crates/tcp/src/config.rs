@@ -1,6 +1,10 @@
 //! The parameters of a TCP connection: documented, with units, defaults and source.
 
-use crate::{Bytes, CongestionControl, ParameterError, Preset, Segment, Span, TimeoutResponse, require};
+use crate::accurate_ecn::OPTION_BYTES;
+use crate::{
+    Bytes, CongestionControl, EcnCodepoint, EcnFeedback, EcnNeed, Needs, ParameterError, Preset, Segment, Span,
+    TimeoutResponse, require,
+};
 
 /// Bytes of the timestamp option, with the two that align it (RFC 7323, appendix A).
 const TIMESTAMP_OPTION_BYTES: u64 = 12;
@@ -176,6 +180,7 @@ macro_rules! parameters {
                 if self.sack == Some(false) {
                     (config.dsack, config.fack, config.rack, config.rate_reduction) = (false, false, false, None);
                 }
+                config.ecn |= self.congestion_control.unwrap_or(config.congestion_control).needs().ecn != EcnNeed::Any;
                 let has_rack = config.rack && self.rack != Some(false);
                 config.tail_loss_probe &= has_rack;
                 config.small_queues &= has_rack;
@@ -266,8 +271,17 @@ parameters! {
     /// Whether a sender stops while its own bytes wait in its private uplink: at most two segments or a millisecond of
     /// its pacing rate (TCP small queues of Linux). Needs `rack`.
     small_queues: bool = false,
-    /// Explicit congestion notification (RFC 3168).
+    /// Explicit congestion notification (RFC 3168). Default: true with "dctcp" and "prague", which are made for it.
     ecn: bool = false,
+    /// Feedback of marks: "classic" (RFC 3168), "dctcp" (RFC 8257) or "accurate" (RFC 9768). Default: "dctcp" with
+    /// "dctcp", "accurate" with other controllers that answer the share of marks, otherwise "classic".
+    ecn_feedback: Option<EcnFeedback> = None,
+    /// ECN codepoint of data: "ect0", or "ect1" (L4S, RFC 9331) for controllers that answer the share of marks.
+    /// Default: "ect1" with "prague", otherwise "ect0".
+    ecn_codepoint: Option<EcnCodepoint> = None,
+    /// Whether SYN, FIN, retransmissions and ACKs are ECN-capable too (ECN++, draft-ietf-tcpm-generalized-ecn).
+    /// Default: true with "dctcp" and "prague", otherwise false.
+    ecn_control_packets: Option<bool> = None,
     /// Lower bound of the window after marks: "two_segments" (Linux), "one_segment", "timer" or "ns2". With "timer", a
     /// mark at one segment makes the sender wait for its timer (RFC 3168, 6.1.2). "ns2" is no bound: below one segment
     /// only the timer sends, and further marks double it.
@@ -338,10 +352,15 @@ impl TcpConfig {
             "be another one unless rack is true: it measures the delivery of each segment",
         )?;
         require(self.timestamps || self.dsack || !self.undo, "undo", "be false unless timestamps or dsack is true")?;
+        self.validate_ecn()?;
         require(self.segment.0 > self.header_bytes(), "segment", "be larger than header and timestamp option")?;
         require(self.segment.0 <= 65_535, "segment", "be at most 65535 B, as an IP packet")?;
         require(self.ack_size.0 >= 1, "ack_size", "be at least 1 B")?;
-        require(self.ack_bytes() <= 65_535, "ack_size", "be at most 65535 B with its options, as an IP packet")?;
+        require(
+            self.ack_bytes().saturating_add(OPTION_BYTES) <= 65_535,
+            "ack_size",
+            "be at most 65535 B with its options, as an IP packet",
+        )?;
         require(self.max_window_segments >= 1, "max_window_segments", "be at least 1")?;
         require(self.max_window_segments <= 1 << 24, "max_window_segments", "be at most 16777216")?;
         require(self.max_congestion_window_segments != Some(0), "max_congestion_window_segments", "be at least 1")?;
@@ -356,6 +375,43 @@ impl TcpConfig {
         require(self.timer_granularity <= Span::from_seconds(1), "timer_granularity", "be at most 1 s")?;
         require(self.delayed_ack_timeout > Span::ZERO, "delayed_ack_timeout", "be longer than 0 s")?;
         require(self.delayed_ack_timeout <= Span::from_milliseconds(500), "delayed_ack_timeout", "be at most 500 ms")
+    }
+
+    fn validate_ecn(&self) -> Result<(), ParameterError> {
+        let needs = self.congestion_control.needs();
+        let feedback = self.ecn_feedback();
+        let bound = "be absent unless ecn is true";
+        require(self.ecn || self.ecn_feedback.is_none(), "ecn_feedback", bound)?;
+        require(self.ecn || self.ecn_codepoint.is_none(), "ecn_codepoint", bound)?;
+        require(self.ecn || self.ecn_control_packets.is_none(), "ecn_control_packets", bound)?;
+        let bound = "be \"accurate\" or \"dctcp\" with a controller that answers the share of marks";
+        require(!self.ecn || !needs.marks || feedback != EcnFeedback::Classic, "ecn_feedback", bound)?;
+        let is_l4s = self.ecn && needs.ecn == EcnNeed::L4s;
+        let bound = "be \"accurate\" with a controller for L4S";
+        require(!is_l4s || feedback == EcnFeedback::Accurate, "ecn_feedback", bound)?;
+        let bound = "be \"ect0\" unless the controller answers the share of marks, as \"prague\" and \"dctcp\" do";
+        require(needs.marks || self.ecn_codepoint() == EcnCodepoint::Ect0, "ecn_codepoint", bound)
+    }
+
+    /// Feedback of marks: the one given, or the one that goes with the controller.
+    pub(crate) fn ecn_feedback(&self) -> EcnFeedback {
+        self.ecn_feedback.unwrap_or_else(|| match self.congestion_control.needs() {
+            Needs { ecn: EcnNeed::Dctcp, .. } => EcnFeedback::Dctcp,
+            Needs { marks: true, .. } => EcnFeedback::Accurate,
+            _ => EcnFeedback::Classic,
+        })
+    }
+
+    /// ECN codepoint of data: the one given, or the one that goes with the controller.
+    #[must_use]
+    pub fn ecn_codepoint(&self) -> EcnCodepoint {
+        let is_l4s = || self.ecn && self.congestion_control.needs().ecn == EcnNeed::L4s;
+        self.ecn_codepoint.unwrap_or_else(|| if is_l4s() { EcnCodepoint::Ect1 } else { EcnCodepoint::Ect0 })
+    }
+
+    /// Whether packets without new data take part in ECN.
+    pub(crate) fn ecn_control_packets(&self) -> bool {
+        self.ecn_control_packets.unwrap_or_else(|| self.congestion_control.needs().ecn != EcnNeed::Any)
     }
 
     /// The slow start: the one given, or what goes with the window law.
@@ -460,6 +516,10 @@ mod tests {
             ("rack", |c| c.rack = true),
             ("tail_loss_probe", |c| (c.sack, c.tail_loss_probe) = (true, true)),
             ("pacing", |c| c.pacing = true),
+            ("ecn_feedback", |c| c.ecn_feedback = Some(EcnFeedback::Accurate)),
+            ("ecn_codepoint", |c| c.ecn_codepoint = Some(EcnCodepoint::Ect0)),
+            ("ecn_control_packets", |c| c.ecn_control_packets = Some(true)),
+            ("ecn_codepoint", |c| (c.ecn, c.ecn_codepoint) = (true, Some(EcnCodepoint::Ect1))),
             ("small_queues", |c| c.small_queues = true),
             ("undo", |c| c.undo = true),
             ("segment", |c| (c.segment, c.timestamps) = (Bytes(52), true)),
@@ -500,7 +560,7 @@ mod tests {
         let cases: &[Set] = &[
             |c| c.segment = Bytes(65_535),
             |c| c.ack_size = Bytes(1),
-            |c| c.ack_size = Bytes(65_535),
+            |c| c.ack_size = Bytes(65_535 - 8),
             |c| c.max_window_segments = 1,
             |c| c.max_window_segments = 1 << 24,
             |c| c.max_congestion_window_segments = Some(1),

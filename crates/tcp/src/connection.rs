@@ -8,8 +8,8 @@ use crate::departures::Departures;
 use crate::pacer::{self, Pacer};
 use crate::undo::{Undo, Verdict};
 use crate::{
-    Ack, CongestionSample, CongestionSignal, Control, Controller, EcnFloor, Rate, ReductionBase, RoundTrip, Segment,
-    SegmentOut, Span, TcpConfig, Time,
+    Ack, CongestionSample, CongestionSignal, Control, Controller, EcnFeedback, EcnFloor, Rate, ReductionBase,
+    RoundTrip, Segment, SegmentOut, Span, TcpConfig, Time, accurate_ecn,
 };
 
 /// The counters of a sender.
@@ -127,6 +127,12 @@ pub(crate) struct Connection {
     /// The last sign of congestion.
     pub last_signal: Option<CongestionSignal>,
     ecn_retransmissions: bool,
+    /// SYN, FIN and retransmissions are ECN-capable too.
+    ecn_control_packets: bool,
+    pub feedback: EcnFeedback,
+    decoder: accurate_ecn::Decoder,
+    /// Packets that the last ACK newly reports as marked; `None` without accurate ECN.
+    pub newly_marked: Option<u64>,
     reduction_base: ReductionBase,
     /// All but the segments sent, which every segment touches.
     pub counters: SenderCounters,
@@ -172,6 +178,10 @@ impl Connection {
             probe_has_mended: false,
             last_signal: None,
             ecn_retransmissions: config.ecn_retransmissions,
+            ecn_control_packets: config.ecn && config.ecn_control_packets(),
+            feedback: config.ecn_feedback(),
+            decoder: accurate_ecn::Decoder::default(),
+            newly_marked: None,
             reduction_base: config.reduction_base,
             waits_for_timer: false,
             cwr_pending: false,
@@ -217,8 +227,18 @@ impl Connection {
     pub fn send_syn(&mut self, ecn_setup: bool, now: Time, out: &mut (impl SegmentOut + ?Sized)) {
         let retransmission = self.highest > 0;
         self.count_and_time(0, 1, retransmission, now);
+        let accurate_ecn_setup = ecn_setup && self.feedback == EcnFeedback::Accurate;
+        let ect = ecn_setup && self.ecn_control_packets;
         self.next = 1;
-        out.segment(Segment { syn: true, ecn_setup, retransmission, sent: now, ..Segment::default() });
+        out.segment(Segment {
+            syn: true,
+            ecn_setup,
+            accurate_ecn_setup,
+            ect,
+            retransmission,
+            sent: now,
+            ..Segment::default()
+        });
         self.restart_timer(now);
     }
 
@@ -260,11 +280,11 @@ impl Connection {
         self.count_and_time(seq, end, retransmission, now);
         // RFC 3168, 6.1.2 and 6.1.5: CWR on new data only, and as a rule no ECT on what is sent again.
         let new_data = payload > 0 && !retransmission;
-        let takes_part_in_ecn = new_data || payload > 0 && self.ecn_retransmissions;
+        let may_signal = new_data || payload > 0 && self.ecn_retransmissions;
         if let Some(departures) = &mut self.departures {
             if new_data { departures.note(end, now) } else { departures.forget() }
         }
-        let cwr = takes_part_in_ecn && core::mem::take(&mut self.cwr_pending);
+        let cwr = may_signal && core::mem::take(&mut self.cwr_pending);
         out.segment(Segment {
             seq,
             payload_bytes: payload as u32,
@@ -272,7 +292,8 @@ impl Connection {
             fin,
             cwr,
             ecn_setup: false,
-            ect: self.ecn && takes_part_in_ecn,
+            accurate_ecn_setup: false,
+            ect: self.ecn && (may_signal || self.ecn_control_packets),
             retransmission,
             sent: now,
         });
@@ -526,6 +547,14 @@ impl Connection {
         is_waiting && self.highest == self.unacknowledged
     }
 
+    /// The packets that an ACK newly reports as marked, by accurate ECN.
+    pub fn decode_marks(&mut self, ack: &Ack) -> Option<u64> {
+        let ace = ack.ace?;
+        let newly = (ack.ack - self.unacknowledged).div_ceil(self.segment_bytes);
+        self.newly_marked = Some(self.decoder.decode(ace, ack.marked_bytes, newly, self.segment_bytes));
+        self.newly_marked
+    }
+
     /// Whether an echo that acknowledges up to `ack` calls for a reduction: one for each window of data (RFC 3168,
     /// 6.1.2). In ns-2 a timeout does not count as that one.
     pub fn heeds_echo(&self, ack: u64) -> bool {
@@ -592,7 +621,7 @@ impl Connection {
     /// Notes that the window was reduced: no mark counts within this window of data, and the receiver gets a signal.
     pub fn note_reduction(&mut self) {
         self.reduction_point = self.highest;
-        self.cwr_pending = self.ecn;
+        self.cwr_pending = self.ecn && self.feedback == EcnFeedback::Classic;
         self.apply_window();
     }
 

@@ -3,10 +3,11 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::{Controller, ParameterError, TcpConfig};
+use crate::{Controller, Needs, ParameterError, TcpConfig};
 
 pub(crate) mod bic;
 pub(crate) mod cubic;
+pub(crate) mod dctcp;
 pub(crate) mod hystart;
 pub(crate) mod hystart_plus_plus;
 pub(crate) mod law;
@@ -84,6 +85,11 @@ macro_rules! controllers {
                 needs.delivery || needs.owns_recovery || controller.pacing().is_some()
             }
 
+            /// The measurements and tasks of its controller.
+            pub(crate) fn needs(&self) -> Needs {
+                self.build(&TcpConfig::default()).needs()
+            }
+
             /// Checks its parameters.
             pub(crate) fn validate(&self) -> Result<(), ParameterError> {
                 match self {
@@ -119,6 +125,8 @@ controllers! {
         Bic, "bic", "control/bic.rs", bic::BicConfig;
         /// CUBIC: the window is a cubic function of the time since the last reduction (RFC 9438).
         Cubic, "cubic", "control/cubic.rs", cubic::CubicConfig;
+        /// DCTCP: reduces the window by the share of marked segments (RFC 8257).
+        Dctcp, "dctcp", "control/dctcp.rs", dctcp::DctcpConfig;
     }
 }
 

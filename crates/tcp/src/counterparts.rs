@@ -15,7 +15,7 @@ pub const COUNTERPARTS: &[(&str, &str)] = &[
     ("bbr", MISSING),
     ("bbr2", MISSING),
     ("bbr3", MISSING),
-    ("dctcp", MISSING),
+    ("dctcp", LAW),
     ("prague", MISSING),
     ("vegas", MISSING),
     ("westwood", MISSING),

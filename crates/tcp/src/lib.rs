@@ -26,6 +26,8 @@
 //! | `timeout.rs` | response to a timeout, by the RFCs or as Linux | RFC 5681, 6298, 3465; Linux 6.12 |
 //! | `undo.rs` | giving the window back after an unnecessary reduction | RFC 3522, 3708, 4015 |
 //! | `window_validation.rs` | a window that the application does not use | RFC 5681, 2861 |
+//! | `delivery_rate.rs`, `pacer.rs` | delivery rate of each ACK; pacing and small queues | Linux 6.12 |
+//! | `ecn.rs`, `accurate_ecn.rs` | feedback of marks | RFC 3168, 8257, 9768 |
 //! | `config.rs`, `presets.rs` | the parameters, and sets of them that belong together | |
 //! | `scoreboard.rs` | data that the receiver holds above the cumulative ACK | RFC 2018, 6675 |
 //! | `receiver.rs` | reassembly, delayed ACKs, SACK blocks, ECN echo | RFC 5681, 2018, 3168 |
@@ -33,12 +35,14 @@
 
 extern crate alloc;
 
+mod accurate_ecn;
 mod config;
 mod connection;
 mod control;
 mod counterparts;
 mod delivery_rate;
 mod departures;
+mod ecn;
 mod fack;
 mod newreno;
 mod pacer;
@@ -57,6 +61,7 @@ mod timeout;
 mod undo;
 mod window_validation;
 
+pub use accurate_ecn::OPTION_BYTES as ACCURATE_ECN_OPTION_BYTES;
 pub use config::{
     EcnFloor, FullAckWindow, IdleRestart, MinRtoOf, PartialAckTimer, RateReduction, ReductionBase, SlowStart, TcpConfig,
 };
@@ -66,13 +71,16 @@ pub use control::CongestionControl;
 pub use control::PAGES;
 pub use control::bic::{Bic, BicConfig};
 pub use control::cubic::{Cubic, CubicArithmetic, CubicConfig};
+pub use control::dctcp::DctcpConfig;
 pub use control::law::{CongestionSignal, WindowLaw};
 pub use control::linux_2_6_cubic::Linux26Cubic;
 pub use control::linux_bic::LinuxBic;
 pub use control::reno::Reno;
 pub use counterparts::COUNTERPARTS;
+pub use ecn::{EcnCodepoint, EcnFeedback};
 pub use forebay_units::control::{
-    AckSample, CongestionSample, Control, Controller, DeliveredSegment, Delivery, Needs, Pacing, Phase, RoundTrips,
+    AckSample, CongestionSample, Control, Controller, DeliveredSegment, Delivery, EcnNeed, Needs, Pacing, Phase,
+    RoundTrips,
 };
 use forebay_units::require;
 pub use forebay_units::{Bytes, ParameterError, Rate, Span, Time};

@@ -7,7 +7,7 @@
 //!
 //! # Source
 //! RFC 5681, section 4.2 (when to acknowledge); RFC 2018, section 4 (which SACK blocks); RFC 2883 (D-SACK); RFC 3168,
-//! section 6.1.3 (the echo); RFC 7323, section 4.3 (which timestamp).
+//! section 6.1.3 (the echo); RFC 8257, section 3.2 (DCTCP's); RFC 7323, section 4.3 (which timestamp).
 //!
 //! # Where we differ
 //! Data flows one way: the receiver sends no data, and no FIN of its own. Data that it holds is never dropped.
@@ -15,9 +15,10 @@
 //! # Parameters
 //! `sack`, `dsack`, `timestamps`, `delayed_ack`, `delayed_ack_timeout`, `ecn`, `handshake`.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::{Ack, AckOut, SackBlocks, Segment, Span, TcpConfig, Time};
+use crate::{Ack, AckOut, EcnCodepoint, EcnFeedback, SackBlocks, Segment, Span, TcpConfig, Time, accurate_ecn};
 
 /// Segments after which a delayed ACK is sent (RFC 5681, 4.2).
 const DELAYED_SEGMENTS: u32 = 2;
@@ -43,9 +44,46 @@ pub struct Receiver {
     sack: bool,
     dsack: bool,
     wants_ecn: bool,
-    /// A mark has come, and no CWR since.
+    /// The ECN echo of the next ACK: a mark has come, and no CWR since; or, for DCTCP, the last segment was marked.
     echo: bool,
+    /// ECN beyond RFC 3168.
+    marks: Option<Box<Marks>>,
     timestamps: Timestamps,
+}
+
+/// ECN beyond RFC 3168.
+#[derive(Clone, Copy, Debug)]
+struct Marks {
+    feedback: EcnFeedback,
+    /// ACKs are ECN-capable.
+    acks_are_capable: bool,
+    /// The codepoint of data, for the feedback about a SYN.
+    codepoint: EcnCodepoint,
+    counters: accurate_ecn::Counters,
+}
+
+impl Marks {
+    /// `None` if RFC 3168 holds.
+    fn new(config: &TcpConfig) -> Option<Self> {
+        let (feedback, acks_are_capable) = (config.ecn_feedback(), config.ecn_control_packets());
+        let is_special = feedback != EcnFeedback::Classic || acks_are_capable;
+        (config.ecn && is_special).then(|| Self {
+            feedback,
+            acks_are_capable,
+            codepoint: config.ecn_codepoint(),
+            counters: accurate_ecn::Counters::default(),
+        })
+    }
+
+    /// ACE of the SYN-ACK for this SYN.
+    fn syn_ack(&self, syn: &Segment, ce: bool) -> u8 {
+        match (syn.ect, self.codepoint) {
+            _ if ce => accurate_ecn::syn_ack::CE,
+            (true, EcnCodepoint::Ect0) => accurate_ecn::syn_ack::ECT0,
+            (true, EcnCodepoint::Ect1) => accurate_ecn::syn_ack::ECT1,
+            (false, _) => accurate_ecn::syn_ack::NOT_ECT,
+        }
+    }
 }
 
 /// Which timestamp the next ACK returns (RFC 7323, section 4.3).
@@ -82,6 +120,7 @@ impl Receiver {
             dsack: config.dsack,
             wants_ecn: config.ecn,
             echo: false,
+            marks: Marks::new(config).map(Box::new),
             timestamps: Timestamps {
                 recent: if config.timestamps { Time::ZERO } else { Time::NEVER },
                 last_acknowledged: u64::from(!config.handshake),
@@ -93,7 +132,13 @@ impl Receiver {
     /// [`Receiver::on_segment`], in less time.
     #[inline]
     pub fn on_plain_segment(&mut self, seq: u64, payload_bytes: u32, sent: Time, now: Time, out: &mut impl AckOut) {
-        if seq != self.next || seq == 0 || !self.held.is_empty() || self.echo || self.delay > Span::ZERO {
+        if seq != self.next
+            || seq == 0
+            || !self.held.is_empty()
+            || self.echo
+            || self.delay > Span::ZERO
+            || self.marks.is_some()
+        {
             return self.on_segment(&Segment { seq, payload_bytes, sent, ..Segment::default() }, false, now, out);
         }
         self.timestamps.learn(seq, sent);
@@ -105,21 +150,20 @@ impl Receiver {
     #[inline(never)]
     pub fn on_segment(&mut self, segment: &Segment, ce: bool, now: Time, out: &mut impl AckOut) {
         if segment.syn {
-            return self.on_syn(segment, out);
+            return self.on_syn(segment, ce, out);
         }
         if self.next == 0 {
             return;
         }
+        let acknowledges_at_once = self.note_mark(segment, ce, out);
         self.timestamps.learn(segment.seq, segment.sent);
-        // RFC 3168, 6.1.3: CWR ends the echo, a mark on the same packet restarts it.
-        self.echo = (self.echo && !segment.cwr) || ce;
         if segment.fin {
             self.fin = segment.end() - 1;
         }
         let is_plain = segment.seq == self.next && self.held.is_empty() && !segment.fin;
         if is_plain {
             self.next = segment.end();
-            if self.delay > Span::ZERO {
+            if self.delay > Span::ZERO && !acknowledges_at_once {
                 return self.acknowledge_later(now, out);
             }
             return self.acknowledge(None, out);
@@ -159,13 +203,35 @@ impl Receiver {
         self.next > self.fin
     }
 
-    fn on_syn(&mut self, segment: &Segment, out: &mut impl AckOut) {
+    /// Takes note of a mark, or of none. Returns whether the segment calls for an ACK at once.
+    fn note_mark(&mut self, segment: &Segment, ce: bool, out: &mut impl AckOut) -> bool {
+        match self.marks.as_ref().map_or(EcnFeedback::Classic, |marks| marks.feedback) {
+            // RFC 3168, 6.1.3: CWR ends the echo, a mark on the same packet restarts it.
+            EcnFeedback::Classic => self.echo = (self.echo && !segment.cwr) || ce,
+            EcnFeedback::Dctcp => {
+                // RFC 8257, section 3.2: an ACK echoes one state for all that it covers.
+                if ce != self.echo && self.delayed > 0 {
+                    self.acknowledge(None, out);
+                }
+                self.echo = ce;
+            }
+            EcnFeedback::Accurate => {
+                return self.marks.as_mut().is_some_and(|marks| marks.counters.count(ce, segment.payload_bytes));
+            }
+        }
+        false
+    }
+
+    fn on_syn(&mut self, segment: &Segment, ce: bool, out: &mut impl AckOut) {
         self.next = self.next.max(1);
-        // RFC 3168, 6.1.1: ECE alone on the SYN-ACK agrees to ECN.
-        let ece = self.wants_ecn && segment.ecn_setup;
         self.timestamps.learn(segment.seq, segment.sent);
         self.timestamps.last_acknowledged = self.next;
-        out.ack(Ack { ack: self.next, syn: true, ece, sack: SackBlocks::default(), echo: self.timestamps.recent });
+        let marks = self.marks.as_ref();
+        let ace = marks.filter(|_| segment.accurate_ecn_setup).map(|marks| marks.syn_ack(segment, ce));
+        // RFC 3168, 6.1.1: ECE alone on the SYN-ACK agrees to ECN.
+        let ece = self.wants_ecn && segment.ecn_setup && ace.is_none();
+        let ect = marks.is_some_and(|marks| marks.acks_are_capable);
+        out.ack(Ack { ack: self.next, syn: true, ece, ace, ect, echo: self.timestamps.recent, ..Ack::default() });
     }
 
     fn acknowledge_later(&mut self, now: Time, out: &mut impl AckOut) {
@@ -186,7 +252,9 @@ impl Receiver {
         }
         if self.sack && !self.held.is_empty() {
             // RFC 2018, section 4: first the block that the latest segment belongs to, then the most recent others.
-            for &(left, right) in self.held.iter().rev().take(SackBlocks::CAPACITY - sack.len()) {
+            // The option of accurate ECN takes the room of one.
+            let room = SackBlocks::CAPACITY - usize::from(self.marks.is_some());
+            for &(left, right) in self.held.iter().rev().take(room.saturating_sub(sack.len())) {
                 sack.push(left, right);
             }
         }
@@ -198,7 +266,15 @@ impl Receiver {
         self.delayed = 0;
         self.deadline = Time::NEVER;
         self.timestamps.last_acknowledged = self.next;
-        out.ack(Ack { ack: self.next, syn: false, ece, sack, echo: self.timestamps.recent });
+        let (ack, echo) = (self.next, self.timestamps.recent);
+        let plain = Ack { ack, ece, sack, echo, ..Ack::default() };
+        let Some(marks) = &mut self.marks else { return out.ack(plain) };
+        let ect = marks.acks_are_capable;
+        if marks.feedback != EcnFeedback::Accurate {
+            return out.ack(Ack { ect, ..plain });
+        }
+        let (ace, marked_bytes) = marks.counters.report();
+        out.ack(Ack { ace: Some(ace), marked_bytes, ect, ..plain });
     }
 
     /// Puts `[left, right)` into what is held, and moves on to the first gap. Returns what had arrived before.

@@ -20,9 +20,12 @@ pub struct Segment {
     pub cwr: bool,
     /// Whether a SYN asks for ECN (ECE and CWR both set, RFC 3168, 6.1.1).
     pub ecn_setup: bool,
-    /// The packet is ECN-capable, ECT(0): routers may mark it.
+    /// Whether a SYN asks for accurate ECN (AE, CWR and ECE set, RFC 9768, section 3.1.1).
+    pub accurate_ecn_setup: bool,
+    /// The packet is ECN-capable: routers may mark it.
     pub ect: bool,
-    /// Whether it was sent before; ECN-capable only with `ecn_retransmissions` (RFC 3168, 6.1.5, forbids it).
+    /// Whether it was sent before; ECN-capable only with `ecn_retransmissions` or `ecn_control_packets` (RFC 3168,
+    /// 6.1.5, forbids it).
     pub retransmission: bool,
     /// The time of sending: the value of its timestamp, if timestamps are on (TSval, RFC 7323).
     pub sent: Time,
@@ -82,6 +85,12 @@ pub struct Ack {
     pub syn: bool,
     /// ECN echo: a mark has arrived and no CWR since. On a SYN-ACK: the receiver agrees to ECN.
     pub ece: bool,
+    /// Feedback of accurate ECN: the bits AE, CWR and ECE (RFC 9768, section 3.2.2). On a SYN-ACK: how the SYN arrived.
+    pub ace: Option<u8>,
+    /// Option of accurate ECN: the low 24 bits of the counter of marked bytes (RFC 9768, section 3.2.3).
+    pub marked_bytes: Option<u32>,
+    /// The packet is ECN-capable.
+    pub ect: bool,
     /// The data that has arrived above `ack`; the first block may instead report a duplicate (RFC 2883).
     pub sack: SackBlocks,
     /// The timestamp of the segment that is acknowledged (TSecr, RFC 7323); [`Time::NEVER`] without timestamps.
@@ -102,7 +111,16 @@ impl Ack {
 
 impl Default for Ack {
     fn default() -> Self {
-        Self { ack: 0, syn: false, ece: false, sack: SackBlocks::default(), echo: Time::NEVER }
+        Self {
+            ack: 0,
+            syn: false,
+            ece: false,
+            ace: None,
+            marked_bytes: None,
+            ect: false,
+            sack: SackBlocks::default(),
+            echo: Time::NEVER,
+        }
     }
 }
 

@@ -31,8 +31,8 @@ use crate::sack::SackRecovery;
 use crate::undo::Verdict;
 use crate::window_validation::WindowValidation;
 use crate::{
-    Ack, CongestionControl, CongestionSignal, Controller, IdleRestart, Needs, Pacing, RoundTrip, SegmentOut,
-    SenderCounters, TcpConfig, Time, TimeoutResponse,
+    Ack, CongestionControl, CongestionSignal, Controller, EcnFeedback, IdleRestart, Needs, Pacing, RoundTrip,
+    SegmentOut, SenderCounters, TcpConfig, Time, TimeoutResponse, accurate_ecn,
 };
 
 mod report;
@@ -118,6 +118,12 @@ impl Sender {
         }
     }
 
+    /// Whether it asks for accurate ECN.
+    #[must_use]
+    pub fn asks_for_accurate_ecn(&self) -> bool {
+        self.wants_ecn && self.connection.feedback == EcnFeedback::Accurate
+    }
+
     /// Seeds the random choices of the controller, if it makes any.
     pub fn seed(&mut self, seed: impl FnOnce() -> u64) {
         if self.needs.randomness {
@@ -200,7 +206,17 @@ impl Sender {
         if self.phase != ConnectionPhase::Established || ack.syn {
             return self.on_syn_ack(ack, now, out);
         }
-        if ack.ece && connection.ecn {
+        if self.connection.feedback == EcnFeedback::Accurate && self.connection.ecn {
+            let marked = self.connection.decode_marks(ack);
+            let translated = Ack { ece: marked > Some(0), ace: None, ..*ack };
+            return self.on_established_ack(&translated, now, out);
+        }
+        self.on_established_ack(ack, now, out);
+    }
+
+    /// An ACK whose echo says whether it reports a mark.
+    fn on_established_ack(&mut self, ack: &Ack, now: Time, out: &mut impl SegmentOut) {
+        if ack.ece && self.connection.ecn {
             self.on_ecn_echo(ack, now);
         }
         if ack.ack > self.connection.unacknowledged {
@@ -349,7 +365,7 @@ impl Sender {
             return;
         }
         self.phase = ConnectionPhase::Established;
-        connection.ecn = self.wants_ecn && ack.ece;
+        connection.ecn = self.wants_ecn && (ack.ece || ack.ace.is_some_and(accurate_ecn::syn_ack::agrees));
         connection.advance(ack, now);
         let is_linux = self.timeout_response == TimeoutResponse::Linux;
         let lost_syns = connection.counters.timeouts;

@@ -44,8 +44,22 @@ pub struct Needs {
     /// The controller sets the window during a recovery and after an idle time. Otherwise the transport brings what is
     /// in flight down to the reduced window, and keeps that from growing.
     pub owns_recovery: bool,
+    /// The explicit congestion notification that it is made for.
+    pub ecn: EcnNeed,
     /// The controller makes random choices: [`Controller::seed`] is called.
     pub randomness: bool,
+}
+
+/// The explicit congestion notification that a controller is made for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnNeed {
+    /// Any, or none.
+    #[default]
+    Any,
+    /// The share of marks, in a network that marks early (RFC 8257).
+    Dctcp,
+    /// The share of marks, by accurate feedback, with packets that name themselves scalable (RFC 9331).
+    L4s,
 }
 
 /// Bursts of a paced sender.
@@ -151,6 +165,8 @@ pub struct AckSample<'a> {
     pub now: Time,
     /// Segments that it newly acknowledges, as far as they may open the window (RFC 3465).
     pub acked_segments: f64,
+    /// Segments that it newly reports as delivered, whether they may open the window or not.
+    pub delivered_segments: f64,
     /// The first byte that is not yet acknowledged (SND.UNA).
     pub acknowledged: u64,
     /// The next byte to send (SND.NXT).

@@ -176,7 +176,7 @@ impl Channels {
         self.in_flight[direction] += 1;
         let is_ack = direction & 1 != 0;
         if is_ack && stamp != 0 {
-            self.tables.take_blocks(stamp);
+            self.tables.take_options(stamp);
         }
     }
 

@@ -6,7 +6,10 @@ mod transfers;
 
 use forebay_qdisc::{Ecn, Time};
 use forebay_records::DelayHistogram;
-use forebay_tcp::{Ack, AckOut, Receiver, Segment, SegmentOut, Sender, SenderCounters, TcpConfig};
+use forebay_tcp::{
+    ACCURATE_ECN_OPTION_BYTES, Ack, AckOut, EcnCodepoint, Receiver, Segment, SegmentOut, Sender, SenderCounters,
+    TcpConfig,
+};
 
 use crate::host::outbox::Outbox;
 use crate::observe::flow_counters::{
@@ -14,6 +17,7 @@ use crate::observe::flow_counters::{
 };
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::report::Report;
+use crate::packet::side_tables::AckOptions;
 use crate::packet::{FlowId, Packet, PacketFields, ack_stamp, departure_stamp, flags, unwrap_number};
 
 pub(crate) use ends::{Bulk, TcpSink, TcpSource};
@@ -124,11 +128,17 @@ impl Transmitter {
 
 /// The ACK that a packet carries to a sender.
 fn ack_of(packet: &Packet, sender: &Sender, out: &mut Outbox<'_>) -> Ack {
+    let AckOptions { sack, marked_bytes } = out.channels.tables.take_options(packet.stamp);
+    let bit = |flag: u8, value: u8| if packet.has(flag) { value } else { 0 };
+    let ace = bit(flags::AE, 0b100) | bit(flags::CWR, 0b010) | bit(flags::ECE, 0b001);
     Ack {
         ack: unwrap_number(packet.number(), sender.unacknowledged()),
         syn: packet.has(flags::SYN),
-        ece: packet.has(flags::ECE),
-        sack: out.channels.tables.take_blocks(packet.stamp),
+        ece: packet.has(flags::ECE) && !sender.asks_for_accurate_ecn(),
+        ace: sender.asks_for_accurate_ecn().then_some(ace),
+        marked_bytes,
+        ect: packet.ecn().is_capable(),
+        sack,
         echo: ack_stamp::echo(packet.stamp, packet.time),
     }
 }
@@ -143,6 +153,7 @@ fn segment_of(packet: &Packet, seq: u64, header_bytes: u16) -> Segment {
         fin: control & flags::FIN != 0,
         cwr: packet.has(flags::CWR),
         ecn_setup: packet.has(flags::ECN_SETUP),
+        accurate_ecn_setup: packet.has(flags::AE) && packet.has(flags::ECN_SETUP),
         ect: packet.ecn().is_capable(),
         retransmission: packet.has(flags::RETRANSMISSION),
         sent: packet.departure(),
@@ -159,12 +170,18 @@ struct PacketForm {
     bare_len_bytes: u16,
     class: u8,
     generation: u8,
+    /// The codepoint of ECN-capable packets.
+    ecn: Ecn,
 }
 
 impl PacketForm {
     fn new(flow: FlowId, class: u8, config: &TcpConfig) -> Self {
         let (header_bytes, bare_len_bytes) = (config.header_bytes() as u16, config.ack_bytes() as u16);
-        Self { flow, header_bytes, bare_len_bytes, class, generation: 0 }
+        let ecn = match config.ecn_codepoint() {
+            EcnCodepoint::Ect0 => Ecn::Capable0,
+            EcnCodepoint::Ect1 => Ecn::Capable1,
+        };
+        Self { flow, header_bytes, bare_len_bytes, class, generation: 0, ecn }
     }
 
     /// The form of the packets of a later flow, in this generation.
@@ -198,9 +215,10 @@ impl SegmentOut for Segments<'_, '_> {
                 | bit(segment.fin, flags::FIN)
                 | bit(segment.cwr, flags::CWR)
                 | bit(segment.ecn_setup, flags::ECN_SETUP)
+                | bit(segment.accurate_ecn_setup, flags::AE)
                 | bit(segment.retransmission, flags::RETRANSMISSION),
             class: self.form.class,
-            ecn: if segment.ect { Ecn::Capable0 } else { Ecn::NotCapable },
+            ecn: if segment.ect { self.form.ecn } else { Ecn::NotCapable },
         })
         .of_generation(self.form.generation);
         *self.bytes += u64::from(len_bytes);
@@ -220,7 +238,6 @@ pub(crate) struct Acknowledger {
     receiver: Receiver,
     packets: u64,
     bytes: u64,
-    marked: u64,
     acks_sent: u64,
     record: Option<Box<Received>>,
     /// Delays in the measured interval.
@@ -229,6 +246,8 @@ pub(crate) struct Acknowledger {
 
 /// Fields that few packets of the receiving half touch.
 struct Received {
+    /// Packets that arrived marked.
+    marked: u64,
     checkpoints: Checkpoints,
     record: ReceiveRecord,
 }
@@ -242,9 +261,8 @@ impl Acknowledger {
             receiver: Receiver::new(config),
             packets: 0,
             bytes: 0,
-            marked: 0,
             acks_sent: 0,
-            record: Some(Box::new(Received { checkpoints, record })),
+            record: Some(Box::new(Received { marked: 0, checkpoints, record })),
             delay: DelayHistogram::default(),
         }
     }
@@ -265,7 +283,6 @@ impl Acknowledger {
         let marked = packet.ecn() == Ecn::CongestionExperienced;
         self.packets += 1;
         self.bytes += u64::from(packet.len_bytes());
-        self.marked += u64::from(marked);
         self.delay.record(packet.age());
         let seq = unwrap_number(packet.number(), self.receiver.expected());
         if packet.flags() == 0 && !marked {
@@ -281,6 +298,9 @@ impl Acknowledger {
 
     #[inline(never)]
     fn receive_with_flags(&mut self, packet: &Packet, seq: u64, marked: bool, out: &mut Outbox<'_>) {
+        if let Some(received) = &mut self.record {
+            received.marked += u64::from(marked);
+        }
         let segment = segment_of(packet, seq, self.form.header_bytes);
         let now = packet.time;
         self.drive(now, out, |receiver, acks| receiver.on_segment(&segment, marked, now, acks));
@@ -309,7 +329,7 @@ impl Acknowledger {
 
     pub fn check(&mut self, now: Time) {
         let count = self.count();
-        let Some(Received { checkpoints, record }) = self.record.as_deref_mut() else { return };
+        let Some(Received { checkpoints, record, .. }) = self.record.as_deref_mut() else { return };
         while let Some((_, due)) = checkpoints.take(now) {
             record.check(&count, &mut self.delay, due, checkpoints.interval());
         }
@@ -317,17 +337,16 @@ impl Acknowledger {
     }
 
     fn count(&self) -> ReceiveCount {
-        let &Self { packets, bytes, marked, acks_sent, .. } = self;
+        let &Self { packets, bytes, acks_sent, .. } = self;
+        let marked = self.record.as_ref().map_or(0, |received| received.marked);
         ReceiveCount { packets, bytes, marked, payload: self.delivered_bytes(), acks_sent }
     }
 
     pub fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
+        let (count, delay) = (self.count(), std::mem::take(&mut self.delay));
         let record = Box::new(self.record.take().map(|received| received.record).unwrap_or_default());
-        report.receiver(
-            self.form.flow,
-            ReceiveCounters { count: self.count(), delay: std::mem::take(&mut self.delay), record },
-        );
+        report.receiver(self.form.flow, ReceiveCounters { count, delay, record });
     }
 }
 
@@ -338,20 +357,34 @@ struct Acks<'a, 'b> {
     sent: &'a mut u64,
 }
 
+impl Acks<'_, '_> {
+    /// The flags and the length of an ACK with accurate feedback.
+    fn accurate(&self, ace: u8, marked_bytes: Option<u32>) -> (u8, u16) {
+        let bit = |value: u8, flag: u8| if ace & value != 0 { flag } else { 0 };
+        let option = if marked_bytes.is_some() { ACCURATE_ECN_OPTION_BYTES as u16 } else { 0 };
+        (bit(0b100, flags::AE) | bit(0b010, flags::CWR) | bit(0b001, flags::ECE), self.form.bare_len_bytes + option)
+    }
+}
+
 impl AckOut for Acks<'_, '_> {
     #[inline(always)]
     fn ack(&mut self, ack: Ack) {
         *self.sent += 1;
-        let stamp = ack_stamp::of(self.out.channels.tables.put_blocks(ack.sack), ack.echo);
+        let options = AckOptions { sack: ack.sack, marked_bytes: ack.marked_bytes };
+        let stamp = ack_stamp::of(self.out.channels.tables.put_options(options), ack.echo);
+        let (flags, len_bytes) = match ack.ace {
+            None => (if ack.ece { flags::ECE } else { 0 }, self.form.bare_len_bytes),
+            Some(ace) => self.accurate(ace, ack.marked_bytes),
+        };
         let packet = Packet::new(PacketFields {
             time: self.now,
             stamp,
             number: ack.ack as u32,
             flow: self.form.flow,
-            len_bytes: self.form.bare_len_bytes,
-            flags: flags::ACK | if ack.syn { flags::SYN } else { 0 } | if ack.ece { flags::ECE } else { 0 },
+            len_bytes,
+            flags: flags::ACK | if ack.syn { flags::SYN } else { 0 } | flags,
             class: self.form.class,
-            ecn: Ecn::NotCapable,
+            ecn: if ack.ect { self.form.ecn } else { Ecn::NotCapable },
         });
         self.out.send(packet.of_generation(self.form.generation));
     }

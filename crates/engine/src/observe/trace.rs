@@ -64,8 +64,8 @@ impl Tracer {
         let ports = (49_152 + (packet.flow_id() % 16_384) as u16, 5_001);
         let (source_port, destination_port) = if from_source { ports } else { (ports.1, ports.0) };
         let blocks: Vec<(u32, u32)> = tables
-            .blocks_of(packet)
-            .map(|blocks| blocks.iter().map(|(l, r)| (l as u32, r as u32)).collect())
+            .options_of(packet)
+            .map(|options| options.sack.iter().map(|(l, r)| (l as u32, r as u32)).collect())
             .unwrap_or_default();
         let transport = if flow.is_tcp { tcp_header(packet, flow, &blocks) } else { TraceTransport::Udp };
         let traced = TracePacket {
@@ -104,6 +104,7 @@ fn tcp_header<'a>(packet: &Packet, flow: TracedFlow, sack: &'a [(u32, u32)]) -> 
         fin: has(flags::FIN),
         ece: has(flags::ECE) || has(flags::ECN_SETUP),
         cwr: has(flags::CWR) || has(flags::ECN_SETUP),
+        ae: has(flags::AE),
     };
     let bare = packet.is_ack() || packet.has(flags::SYN | flags::FIN);
     let payload_bytes = if bare { 0 } else { (packet.len_bytes() as u16).saturating_sub(flow.header_bytes) };

@@ -1,6 +1,6 @@
 //! Data that only some packets carry, apart from the 32 bytes of a packet.
 //!
-//! An ACK holds the slot of its SACK blocks in [`Packet::stamp`], a control frame that of its message in
+//! An ACK holds the slot of its options in [`Packet::stamp`], a control frame that of its message in
 //! [`Packet::number`].
 
 use std::collections::VecDeque;
@@ -48,10 +48,18 @@ impl<T: Copy> SideTable<T> {
     }
 }
 
+/// The options of an ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckOptions {
+    pub sack: SackBlocks,
+    /// The counter of marked bytes (accurate ECN).
+    pub marked_bytes: Option<u32>,
+}
+
 /// The tables of all kinds of data.
 #[derive(Debug, Default)]
 pub struct SideTables {
-    blocks: SideTable<SackBlocks>,
+    options: SideTable<AckOptions>,
     pub messages: SideTable<Message>,
     /// Flow numbers of the packets with messages.
     with_message: Range<FlowId>,
@@ -60,7 +68,7 @@ pub struct SideTables {
 /// Data on its way to the tables of another thread, in the order of its packets.
 #[derive(Default)]
 pub struct Detached {
-    blocks: VecDeque<SackBlocks>,
+    options: VecDeque<AckOptions>,
     messages: VecDeque<Message>,
 }
 
@@ -75,26 +83,27 @@ impl SideTables {
         Self::new(self.with_message.clone())
     }
 
-    /// Stores the blocks of an ACK. Returns what [`ack_stamp::of`] takes. No blocks take no slot.
-    pub fn put_blocks(&mut self, blocks: SackBlocks) -> u64 {
-        if blocks.is_empty() { 0 } else { u64::from(self.blocks.put(blocks)) }
+    /// Stores the options of an ACK. Returns what [`ack_stamp::of`] takes. No options take no slot.
+    pub fn put_options(&mut self, options: AckOptions) -> u64 {
+        let is_bare = options.sack.is_empty() && options.marked_bytes.is_none();
+        if is_bare { 0 } else { u64::from(self.options.put(options)) }
     }
 
-    /// The blocks of an ACK, if it has any.
+    /// The options of an ACK, if it has any.
     #[must_use]
-    pub fn blocks_of(&self, packet: &Packet) -> Option<&SackBlocks> {
+    pub fn options_of(&self, packet: &Packet) -> Option<&AckOptions> {
         if !packet.is_ack() {
             return None;
         }
-        self.blocks.slots.get((ack_stamp::slot(packet.stamp) as usize).checked_sub(1)?)
+        self.options.slots.get((ack_stamp::slot(packet.stamp) as usize).checked_sub(1)?)
     }
 
-    /// Takes out the blocks of an ACK with this [`Packet::stamp`].
+    /// Takes out the options of an ACK with this [`Packet::stamp`].
     #[inline]
-    pub fn take_blocks(&mut self, stamp: u64) -> SackBlocks {
+    pub fn take_options(&mut self, stamp: u64) -> AckOptions {
         match ack_stamp::slot(stamp) as u32 {
-            0 => SackBlocks::default(),
-            slot => self.blocks.take(slot),
+            0 => AckOptions::default(),
+            slot => self.options.take(slot),
         }
     }
 
@@ -102,7 +111,7 @@ impl SideTables {
     #[inline]
     pub fn release(&mut self, packet: &Packet) {
         if packet.is_ack() && packet.stamp != 0 {
-            self.take_blocks(packet.stamp);
+            self.take_options(packet.stamp);
         }
     }
 
@@ -121,9 +130,9 @@ impl SideTables {
             let message = *self.messages.get_mut(packet.number());
             return packet.with_number(self.messages.put(message));
         }
-        match self.blocks_of(packet).copied() {
-            Some(blocks) => {
-                let stamp = ack_stamp::with_slot(packet.stamp, self.put_blocks(blocks));
+        match self.options_of(packet).copied() {
+            Some(options) => {
+                let stamp = ack_stamp::with_slot(packet.stamp, self.put_options(options));
                 Packet { stamp, ..*packet }
             }
             None => *packet,
@@ -134,8 +143,8 @@ impl SideTables {
     pub fn detach(&mut self, packet: &Packet, detached: &mut Detached) {
         if self.with_message.contains(&packet.flow_id()) {
             detached.messages.push_back(self.messages.take(packet.number()));
-        } else if self.blocks_of(packet).is_some() {
-            detached.blocks.push_back(self.take_blocks(packet.stamp));
+        } else if self.options_of(packet).is_some() {
+            detached.options.push_back(self.take_options(packet.stamp));
         }
     }
 
@@ -146,8 +155,8 @@ impl SideTables {
             return packet.with_number(self.messages.put(message));
         }
         if packet.is_ack() && ack_stamp::slot(packet.stamp) != 0 {
-            let blocks = detached.blocks.pop_front().expect("the blocks come with their ACK");
-            packet.stamp = ack_stamp::with_slot(packet.stamp, self.put_blocks(blocks));
+            let options = detached.options.pop_front().expect("the options come with their ACK");
+            packet.stamp = ack_stamp::with_slot(packet.stamp, self.put_options(options));
         }
         packet
     }
@@ -160,21 +169,21 @@ mod tests {
     use super::*;
     use crate::packet::{PacketFields, flags};
 
-    fn blocks() -> SackBlocks {
-        let mut blocks = SackBlocks::default();
-        assert!(blocks.push(3000, 4000));
-        blocks
+    fn blocks() -> AckOptions {
+        let mut options = AckOptions::default();
+        assert!(options.sack.push(3000, 4000));
+        options
     }
 
     #[test]
     fn an_ack_that_also_returns_a_timestamp_gives_its_slot_back() {
         let mut tables = SideTables::default();
         let echo = Time::from_picoseconds(12_345_678_000);
-        assert!(tables.take_blocks(ack_stamp::of(0, echo)).is_empty());
-        let stamp = ack_stamp::of(tables.put_blocks(blocks()), echo);
-        assert_eq!(tables.take_blocks(stamp), blocks());
+        assert!(tables.take_options(ack_stamp::of(0, echo)).sack.is_empty());
+        let stamp = ack_stamp::of(tables.put_options(blocks()), echo);
+        assert_eq!(tables.take_options(stamp), blocks());
         // The slot is free: the next ACK has the same one.
-        assert_eq!(ack_stamp::of(tables.put_blocks(blocks()), echo), stamp);
+        assert_eq!(ack_stamp::of(tables.put_options(blocks()), echo), stamp);
     }
 
     #[test]
@@ -184,9 +193,9 @@ mod tests {
             Packet::new(PacketFields { time, stamp, number, flow, len_bytes, flags, class, ecn })
         };
         let (mut here, mut there) = (SideTables::new(8..16), SideTables::new(8..16));
-        there.put_blocks(blocks());
+        there.put_options(blocks());
         let message = Message::BcnZero { from: forebay_switching::congestion::CongestionPointId(3) };
-        let with_blocks = packet(1, flags::ACK, here.put_blocks(blocks()), 7);
+        let with_blocks = packet(1, flags::ACK, here.put_options(blocks()), 7);
         let with_message = packet(9, 0, 0, here.messages.put(message));
         let (bare, mut detached) = (packet(2, flags::ACK, 0, 5), Detached::default());
         for packet in [with_message, bare, with_blocks] {
@@ -195,8 +204,8 @@ mod tests {
         let came = [with_message, bare, with_blocks].map(|packet| there.attach(packet, &mut detached));
         assert_eq!(there.messages.take(came[0].number()), message);
         assert_eq!(came[1], bare);
-        assert_eq!((came[2].stamp, there.blocks_of(&came[2])), (2, Some(&blocks())));
+        assert_eq!((came[2].stamp, there.options_of(&came[2])), (2, Some(&blocks())));
         // All is free here.
-        assert_eq!((here.put_blocks(blocks()), here.messages.put(message)), (1, 1));
+        assert_eq!((here.put_options(blocks()), here.messages.put(message)), (1, 1));
     }
 }

@@ -76,7 +76,7 @@ impl Headers {
                 } else {
                     window_bytes.min(MAX_WINDOW_BYTES) >> WINDOW_SCALE
                 };
-                self.put(&[0, flags.bits()]);
+                self.put(&[u8::from(flags.ae), flags.bits()]);
                 self.put(&(window as u16).to_be_bytes());
                 self.put(&[0; 4]); // checksum, urgent pointer
                 let around_payload = u32::from(packet.len_bytes.saturating_sub(payload_bytes));

@@ -74,6 +74,7 @@ pub(crate) mod tests {
             let ack = AckSample {
                 now,
                 acked_segments: 1.0,
+                delivered_segments: 1.0,
                 acknowledged: self.acknowledged,
                 next: self.next,
                 is_window_used: true,

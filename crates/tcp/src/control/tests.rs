@@ -76,6 +76,7 @@ proptest! {
                         let ack = AckSample {
                             now,
                             acked_segments: segments,
+                            delivered_segments: segments,
                             acknowledged,
                             next,
                             is_window_used,

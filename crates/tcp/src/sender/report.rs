@@ -104,7 +104,7 @@ impl Sender {
         let next_departure = connection.pacer.as_ref().map_or(now, |pacer| pacer.next_departure().max(now));
         let measured = connection.delivery.as_mut()?;
         if ece && connection.ecn {
-            measured.note_marks(measured.newly_delivered());
+            measured.note_marks(connection.newly_marked.unwrap_or(measured.newly_delivered()));
         }
         let delivery = measured.evaluate(in_flight, shortest, now);
         let is_lone = delivery.newly_delivered == 1 && delivered < connection.segment_bytes;
@@ -122,13 +122,17 @@ impl Sender {
         now: Time,
     ) -> AckSample<'a> {
         let connection = &mut self.connection;
-        let acked_segments = if newly == connection.segment_bytes {
-            1.0
-        } else {
+        let (mut delivered_segments, mut acked_segments) = (1.0, 1.0);
+        if newly != connection.segment_bytes {
             let has_gone_back = connection.unacknowledged < connection.recovery_point;
             let limit = self.timeout_response.byte_counting_limit(has_gone_back, self.byte_counting_limit);
-            (newly as f64 / connection.segment_bytes as f64).min(limit)
-        };
+            delivered_segments = newly as f64 / connection.segment_bytes as f64;
+            acked_segments = delivered_segments.min(limit);
+        }
+        let mut marked_segments = 0.0;
+        if self.needs.marks && ece {
+            marked_segments = connection.newly_marked.map_or(delivered_segments, |packets| packets as f64);
+        }
         let mut round_trips = RoundTrips::default();
         if self.needs.latest_round_trip && is_window_used && !ece && connection.is_in_slow_start() {
             round_trips.latest = connection.sample_round_trip(now);
@@ -141,11 +145,12 @@ impl Sender {
         AckSample {
             now,
             acked_segments,
+            delivered_segments,
             acknowledged: connection.unacknowledged,
             next: connection.next,
             is_window_used,
             echoes_mark: ece,
-            marked_segments: if self.needs.marks && ece && connection.ecn { acked_segments } else { 0.0 },
+            marked_segments,
             phase: Phase::Open,
             round_trips,
             delivery,
