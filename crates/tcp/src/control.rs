@@ -15,6 +15,7 @@ pub(crate) mod linux_2_6_cubic;
 pub(crate) mod linux_bic;
 pub(crate) mod linux_cubic;
 pub(crate) mod loss_based;
+pub(crate) mod prague;
 pub(crate) mod reno;
 pub(crate) mod slow_start;
 
@@ -127,6 +128,8 @@ controllers! {
         Cubic, "cubic", "control/cubic.rs", cubic::CubicConfig;
         /// DCTCP: reduces the window by the share of marked segments (RFC 8257).
         Dctcp, "dctcp", "control/dctcp.rs", dctcp::DctcpConfig;
+        /// TCP Prague: scalable congestion control for L4S (RFC 9331).
+        Prague, "prague", "control/prague.rs", prague::PragueConfig;
     }
 }
 

@@ -16,7 +16,7 @@ pub const COUNTERPARTS: &[(&str, &str)] = &[
     ("bbr2", MISSING),
     ("bbr3", MISSING),
     ("dctcp", LAW),
-    ("prague", MISSING),
+    ("prague", LAW),
     ("vegas", MISSING),
     ("westwood", MISSING),
     ("htcp", MISSING),

@@ -75,6 +75,7 @@ pub use control::dctcp::DctcpConfig;
 pub use control::law::{CongestionSignal, WindowLaw};
 pub use control::linux_2_6_cubic::Linux26Cubic;
 pub use control::linux_bic::LinuxBic;
+pub use control::prague::{PragueConfig, RttIndependence};
 pub use control::reno::Reno;
 pub use counterparts::COUNTERPARTS;
 pub use ecn::{EcnCodepoint, EcnFeedback};
