@@ -32,7 +32,7 @@ fn poisson_through_drop_tail(load: f64, length: Distribution, limit: u64, second
             pattern: UdpPattern::Poisson { rate_bps: load * rate.bits_per_second() as f64 },
             length,
             header_bytes: 0,
-            ecn: false,
+            ecn: forebay_qdisc::Ecn::NotCapable,
         },
         source,
         destination,

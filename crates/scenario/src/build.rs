@@ -270,7 +270,7 @@ fn flow(
             pattern: udp_pattern(&udp.pattern),
             length: udp.packet.bytes(),
             header_bytes: 0,
-            ecn: group.ecn,
+            ecn: group.ecn.0,
         },
         schema::Transport::Cells(cells) => cells_transport(cells, &planned)?,
         schema::Transport::Frames(frames) => ethernet::frames_transport(frames, &planned, ethernet)?,

@@ -1,6 +1,6 @@
 //! The endpoints of the flows.
 
-use forebay_qdisc::{Ecn, Time};
+use forebay_qdisc::Time;
 use forebay_records::random::stream;
 use forebay_tcp::TcpConfig;
 use rand_pcg::Pcg64Mcg;
@@ -207,7 +207,7 @@ impl Endpoints<'_> {
                     context,
                     pattern: pattern.clone(),
                     length: *length,
-                    ecn: if *ecn { Ecn::Capable0 } else { Ecn::NotCapable },
+                    ecn: *ecn,
                     start: spec.start,
                     stop: spec.stop,
                     rng: self.random(spec, ""),

@@ -1,6 +1,6 @@
 //! A flow: its transport, its data, and its ends.
 
-use forebay_qdisc::{Span, Time};
+use forebay_qdisc::{Ecn, Span, Time};
 use forebay_switching::Bytes;
 use forebay_tcp::TcpConfig;
 
@@ -52,8 +52,8 @@ pub enum Transport {
         length: Distribution,
         /// Bytes of each packet that are not payload.
         header_bytes: u16,
-        /// Whether its packets are ECT(0).
-        ecn: bool,
+        /// ECN codepoint of its packets.
+        ecn: Ecn,
     },
     /// Cells on the slots of a line. Flows that follow each other and have the same `line` share one source, which
     /// draws for each cell whose it is.

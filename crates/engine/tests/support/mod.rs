@@ -79,7 +79,7 @@ pub fn udp(mbps: f64, jitter: f64) -> Transport {
         pattern: UdpPattern::Constant { rate_bps: mbps * 1e6, jitter, random_phase: false },
         length: Distribution::Constant(1000.0),
         header_bytes: 0,
-        ecn: false,
+        ecn: forebay_qdisc::Ecn::NotCapable,
     }
 }
 

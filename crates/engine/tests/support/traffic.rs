@@ -90,7 +90,12 @@ pub fn transports() -> Vec<Transport> {
         Transport::Tcp { config: config.clone(), data: TcpData::Unlimited },
         Transport::Tcp { config, data: questions(300, 20_000, Distribution::Exponential(1e8)) },
         Transport::Tcp { config: without_sack, data: TcpData::Fixed { bytes: 300_000 } },
-        Transport::Udp { pattern, length: Distribution::Uniform(40.0, 1500.0), header_bytes: 28, ecn: true },
+        Transport::Udp {
+            pattern,
+            length: Distribution::Uniform(40.0, 1500.0),
+            header_bytes: 28,
+            ecn: forebay_qdisc::Ecn::Capable0,
+        },
     ]
 }
 

@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 
 use super::tagged::{self, Algorithm};
-use super::{Cells, Frames, HostJitter, LinkSpec, OneOrMany, SizeDistribution, SpanDistribution};
+use super::{Cells, DatagramEcn, Frames, HostJitter, LinkSpec, OneOrMany, SizeDistribution, SpanDistribution};
 use crate::applications::Application;
 
 /// A group of flows that differ only in their random numbers.
@@ -64,9 +64,10 @@ pub struct FlowGroup {
     /// `host_jitter`. Not for cells and frames.
     #[serde(default)]
     pub host_jitter: Option<HostJitter>,
-    /// UDP only: packets are ECN-capable, ECT(0). For TCP see `transport.tcp.ecn`.
+    /// UDP only: whether packets are ECN-capable, ECT(0), or their codepoint: "ect0", or "ect1" for L4S. For TCP see
+    /// `transport.tcp.ecn`.
     #[serde(default)]
-    pub ecn: bool,
+    pub ecn: DatagramEcn,
 }
 
 /// The transport: exactly one of these.

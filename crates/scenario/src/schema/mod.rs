@@ -5,6 +5,7 @@
 //! parameter of an alternative has a default its bare name will do, `queue = "red"`.
 
 mod distribution;
+mod ecn;
 mod ethernet;
 mod flows;
 mod host;
@@ -19,6 +20,7 @@ mod tagged;
 mod topology;
 
 pub use distribution::{SizeDistribution, SpanDistribution};
+pub use ecn::DatagramEcn;
 pub use ethernet::{
     Adapter, Arbiter, Arrivals, Ethernet, EthernetLink, EthernetNode, EthernetSwitch, FrameOnOff, Frames, Generator,
     Pause, Reaction, Service, ServiceAt, SharedMemorySwitch,

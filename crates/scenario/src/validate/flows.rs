@@ -147,7 +147,7 @@ fn tcp(group: &FlowGroup, config: &TcpConfig, at: &Path) -> Validity {
     check_packet(config.segment, &path.key("segment"))?;
     check_packet(config.ack_size, &path.key("ack_size"))?;
     require(
-        !group.ecn,
+        !group.ecn.is_capable(),
         || at.key("ecn"),
         || "`ecn` of a group is for UDP".into(),
         "for TCP write `transport.tcp.ecn`",

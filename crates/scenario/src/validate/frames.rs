@@ -36,7 +36,7 @@ pub(super) fn frames(group: &FlowGroup, frames: &Frames, outline: &Outline<'_>, 
         ("count", group.count.is_some(), "there is a flow for each name in `from` or `to`"),
         ("access", group.access.is_some(), "each node has a link of its own"),
         ("app", !matches!(group.app, Application::Unlimited), "frames are sent at their `rate`"),
-        ("ecn", group.ecn, "a scheme of congestion management that marks frames needs no key"),
+        ("ecn", group.ecn.is_capable(), "a scheme of congestion management that marks frames needs no key"),
     ] {
         require(!given, || at.key(key), || format!("`{key}` is not for frames"), label)?;
     }

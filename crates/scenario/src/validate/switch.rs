@@ -132,7 +132,7 @@ pub(super) fn cells(group: &FlowGroup, cells: &Cells, outline: &Outline<'_>, at:
         ("access", group.access.is_some()),
         ("stagger", group.stagger.picoseconds() > 0),
         ("app", !matches!(group.app, crate::applications::Application::Unlimited)),
-        ("ecn", group.ecn),
+        ("ecn", group.ecn.is_capable()),
     ] {
         let message = || format!("`{key}` is not for cells");
         require(!given, || at.key(key), message, "there is one source at each input, sending by `load`")?;
