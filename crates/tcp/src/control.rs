@@ -16,6 +16,7 @@ pub(crate) mod linux_cubic;
 pub(crate) mod loss_based;
 pub(crate) mod reno;
 pub(crate) mod slow_start;
+pub(crate) mod vegas;
 
 /// Declares [`CongestionControl`]. An entry is the description in the schema, then the variant, the name in a scenario,
 /// the file with the manual page, and the module or, with parameters, the configuration in its module. There `build`
@@ -119,6 +120,8 @@ controllers! {
         Bic, "bic", "control/bic.rs", bic::BicConfig;
         /// CUBIC: the window is a cubic function of the time since the last reduction (RFC 9438).
         Cubic, "cubic", "control/cubic.rs", cubic::CubicConfig;
+        /// Vegas: keeps a few segments in queues, by the delay (Brakmo & Peterson 1995).
+        Vegas, "vegas", "control/vegas.rs", vegas::VegasConfig;
     }
 }
 
