@@ -17,6 +17,7 @@ pub(crate) mod loss_based;
 pub(crate) mod reno;
 pub(crate) mod slow_start;
 pub(crate) mod vegas;
+pub(crate) mod westwood;
 
 /// Declares [`CongestionControl`]. An entry is the description in the schema, then the variant, the name in a scenario,
 /// the file with the manual page, and the module or, with parameters, the configuration in its module. There `build`
@@ -114,6 +115,8 @@ controllers! {
         LinuxBic, "linux_bic", "control/linux_bic.rs", linux_bic;
         /// CUBIC of 2007 in Linux's arithmetic, as in ns-2 2.35.
         Linux26Cubic, "linux_2_6_cubic", "control/linux_2_6_cubic.rs", linux_2_6_cubic;
+        /// Westwood+: a loss leaves the measured rate times the shortest round trip (Grieco & Mascolo 2004).
+        Westwood, "westwood", "control/westwood.rs", westwood;
     }
     with_parameters {
         /// BIC: binary search for the window at which the last loss came (Xu, Harfoush & Rhee 2004).

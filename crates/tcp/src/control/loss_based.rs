@@ -87,6 +87,7 @@ impl<L: WindowLaw, S: SlowStartPolicy> Controller for LossBased<L, S> {
     }
 
     fn on_ack(&mut self, ack: &AckSample<'_>, control: &mut Control) {
+        self.law.measure(ack);
         if !ack.is_window_used {
             return self.law.pause(ack.now);
         }
