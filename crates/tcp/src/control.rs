@@ -10,6 +10,7 @@ pub(crate) mod cubic;
 pub(crate) mod hystart;
 pub(crate) mod hystart_plus_plus;
 pub(crate) mod law;
+pub(crate) mod ledbat;
 pub(crate) mod linux_2_6_cubic;
 pub(crate) mod linux_bic;
 pub(crate) mod linux_cubic;
@@ -125,6 +126,8 @@ controllers! {
         Cubic, "cubic", "control/cubic.rs", cubic::CubicConfig;
         /// Vegas: keeps a few segments in queues, by the delay (Brakmo & Peterson 1995).
         Vegas, "vegas", "control/vegas.rs", vegas::VegasConfig;
+        /// LEDBAT++: a background transfer that gives way to others (draft-irtf-iccrg-ledbat-plus-plus).
+        Ledbat, "ledbat", "control/ledbat.rs", ledbat::LedbatConfig;
     }
 }
 

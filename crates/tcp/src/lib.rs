@@ -18,6 +18,7 @@
 //! | `control/linux_cubic.rs` | CUBIC in the arithmetic of today's Linux | Linux 4.1 |
 //! | `control/linux_2_6_cubic.rs`, `control/linux_bic.rs` | in Linux's arithmetic of 2007 | Linux 2.6.22, ns-2 2.35 |
 //! | `control/vegas.rs` | control by delay | Brakmo & Peterson 1995 |
+//! | `control/ledbat.rs` | LEDBAT++, for background transfers | draft-irtf-iccrg-ledbat-plus-plus, RFC 6817 |
 //! | `control/westwood.rs` | reduces to the measured rate | Mascolo et al. 2001 |
 //! | `control/slow_start.rs`, `control/hystart.rs` | slow starts: standard, HyStart | RFC 5681; Ha & Rhee 2011 |
 //! | `control/hystart_plus_plus.rs` | HyStart++ | RFC 9406 |
@@ -69,6 +70,7 @@ pub use control::PAGES;
 pub use control::bic::{Bic, BicConfig};
 pub use control::cubic::{Cubic, CubicArithmetic, CubicConfig};
 pub use control::law::{CongestionSignal, WindowLaw};
+pub use control::ledbat::LedbatConfig;
 pub use control::linux_2_6_cubic::Linux26Cubic;
 pub use control::linux_bic::LinuxBic;
 pub use control::reno::Reno;

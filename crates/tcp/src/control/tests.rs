@@ -41,8 +41,8 @@ fn controllers() -> Vec<(&'static str, Box<dyn Controller>)> {
     every.map(|control| (control.name(), control.build(&tcp))).collect()
 }
 
-/// Controllers that shrink the window when the delay rises.
-const CONTROLLED_BY_DELAY: &[&str] = &["vegas"];
+/// Controllers that shrink the window when the delay rises, LEDBAT++ also to measure the path without its queue.
+const CONTROLLED_BY_DELAY: &[&str] = &["vegas", "ledbat"];
 
 /// The path of a sender: the round trip without a queue, the time and the data that is acknowledged.
 struct Path {
