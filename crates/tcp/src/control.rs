@@ -11,6 +11,7 @@ pub(crate) mod dctcp;
 pub(crate) mod hystart;
 pub(crate) mod hystart_plus_plus;
 pub(crate) mod law;
+pub(crate) mod ledbat;
 pub(crate) mod linux_2_6_cubic;
 pub(crate) mod linux_bic;
 pub(crate) mod linux_cubic;
@@ -18,6 +19,8 @@ pub(crate) mod loss_based;
 pub(crate) mod prague;
 pub(crate) mod reno;
 pub(crate) mod slow_start;
+pub(crate) mod vegas;
+pub(crate) mod westwood;
 
 /// Declares [`CongestionControl`]. An entry is the description in the schema, then the variant, the name in a scenario,
 /// the file with the manual page, and the module or, with parameters, the configuration in its module. There `build`
@@ -120,6 +123,8 @@ controllers! {
         LinuxBic, "linux_bic", "control/linux_bic.rs", linux_bic;
         /// CUBIC of 2007 in Linux's arithmetic, as in ns-2 2.35.
         Linux26Cubic, "linux_2_6_cubic", "control/linux_2_6_cubic.rs", linux_2_6_cubic;
+        /// Westwood+: a loss leaves the measured rate times the shortest round trip (Grieco & Mascolo 2004).
+        Westwood, "westwood", "control/westwood.rs", westwood;
     }
     with_parameters {
         /// BIC: binary search for the window at which the last loss came (Xu, Harfoush & Rhee 2004).
@@ -130,6 +135,10 @@ controllers! {
         Dctcp, "dctcp", "control/dctcp.rs", dctcp::DctcpConfig;
         /// TCP Prague: scalable congestion control for L4S (RFC 9331).
         Prague, "prague", "control/prague.rs", prague::PragueConfig;
+        /// Vegas: keeps a few segments in queues, by the delay (Brakmo & Peterson 1995).
+        Vegas, "vegas", "control/vegas.rs", vegas::VegasConfig;
+        /// LEDBAT++: a background transfer that gives way to others (draft-irtf-iccrg-ledbat-plus-plus).
+        Ledbat, "ledbat", "control/ledbat.rs", ledbat::LedbatConfig;
     }
 }
 

@@ -4,14 +4,16 @@ use alloc::collections::VecDeque;
 
 use crate::{Span, Time};
 
-/// The departures of the first segments of each round trip. An ACK of one of them is a round-trip sample, so that there
-/// are several at the start of a round, where the estimate of [`crate::RoundTrip`] takes one in a round.
+/// The departures of the first segments of each round trip, or of all. An ACK of one of them is a round-trip sample, so
+/// that there are several at the start of a round, where the estimate of [`crate::RoundTrip`] takes one in a round.
 #[derive(Debug)]
 pub(crate) struct Departures {
     /// The numbers after the segments, ascending, and when they were sent.
     sent: VecDeque<(u64, Time)>,
     /// The number of segments of this round that are still noted.
     room: usize,
+    /// Its value at the start of a round.
+    most: usize,
     /// The round ends when more than this is acknowledged.
     round_end: u64,
 }
@@ -21,7 +23,16 @@ impl Departures {
     const IN_A_ROUND: usize = 24;
 
     pub fn new() -> Self {
-        Self { sent: VecDeque::new(), room: Self::IN_A_ROUND, round_end: 0 }
+        Self::of(Self::IN_A_ROUND)
+    }
+
+    /// The departures of all segments.
+    pub fn of_all() -> Self {
+        Self::of(usize::MAX)
+    }
+
+    fn of(most: usize) -> Self {
+        Self { sent: VecDeque::new(), room: most, most, round_end: 0 }
     }
 
     /// A new segment, `end` the number after it, is sent.
@@ -42,7 +53,7 @@ impl Departures {
     pub fn sample(&mut self, acknowledged: u64, next: u64, now: Time) -> Option<Span> {
         if acknowledged > self.round_end {
             self.round_end = next;
-            self.room = Self::IN_A_ROUND;
+            self.room = self.most;
         }
         let mut sample = None;
         while let Some(&(end, sent)) = self.sent.front()
@@ -111,5 +122,16 @@ mod tests {
         departures.sample(1, 101, at_ms(5));
         departures.note(102, at_ms(5));
         assert_eq!(departures.sample(102, 103, at_ms(9)), Some(Span::from_milliseconds(4)));
+    }
+
+    #[test]
+    fn all_segments_of_a_round_are_noted_on_demand() {
+        let mut departures = Departures::of_all();
+        for segment in 1..=100 {
+            departures.note(segment, at_ms(0));
+        }
+        assert_eq!(departures.sample(99, 101, at_ms(5)), Some(Span::from_milliseconds(5)));
+        departures.note(101, at_ms(5));
+        assert_eq!(departures.sample(101, 102, at_ms(9)), Some(Span::from_milliseconds(4)));
     }
 }

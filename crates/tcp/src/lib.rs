@@ -17,6 +17,9 @@
 //! | `control/cubic.rs`, `control/bic.rs` | for fast, long paths | RFC 9438; Xu, Harfoush & Rhee 2004 |
 //! | `control/linux_cubic.rs` | CUBIC in the arithmetic of today's Linux | Linux 4.1 |
 //! | `control/linux_2_6_cubic.rs`, `control/linux_bic.rs` | in Linux's arithmetic of 2007 | Linux 2.6.22, ns-2 2.35 |
+//! | `control/vegas.rs` | control by delay | Brakmo & Peterson 1995 |
+//! | `control/ledbat.rs` | LEDBAT++, for background transfers | draft-irtf-iccrg-ledbat-plus-plus, RFC 6817 |
+//! | `control/westwood.rs` | reduces to the measured rate | Mascolo et al. 2001 |
 //! | `control/slow_start.rs`, `control/hystart.rs` | slow starts: standard, HyStart | RFC 5681; Ha & Rhee 2011 |
 //! | `control/hystart_plus_plus.rs` | HyStart++ | RFC 9406 |
 //! | `recovery.rs`, `newreno.rs`, `sack.rs` | recoveries | RFC 5681, 6582, 6675 |
@@ -73,10 +76,13 @@ pub use control::bic::{Bic, BicConfig};
 pub use control::cubic::{Cubic, CubicArithmetic, CubicConfig};
 pub use control::dctcp::DctcpConfig;
 pub use control::law::{CongestionSignal, WindowLaw};
+pub use control::ledbat::LedbatConfig;
 pub use control::linux_2_6_cubic::Linux26Cubic;
 pub use control::linux_bic::LinuxBic;
 pub use control::prague::{PragueConfig, RttIndependence};
 pub use control::reno::Reno;
+pub use control::vegas::VegasConfig;
+pub use control::westwood::Westwood;
 pub use counterparts::COUNTERPARTS;
 pub use ecn::{EcnCodepoint, EcnFeedback};
 pub use forebay_units::control::{

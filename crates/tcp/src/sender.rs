@@ -88,7 +88,13 @@ impl Sender {
         let controller = config.congestion_control.build(config);
         let needs = controller.needs();
         let mut connection = Connection::new(config);
-        connection.departures = needs.latest_round_trip.then(|| Box::new(Departures::new()));
+        connection.departures = match needs {
+            Needs { every_round_trip: true, .. } => Some(Box::new(Departures::of_all())),
+            Needs { latest_round_trip: true, .. } => Some(Box::new(Departures::new())),
+            _ => None,
+        };
+        connection.window.congestion_window = controller.initial_window(connection.window.congestion_window);
+        connection.apply_window();
         connection.controller_owns_recovery = needs.owns_recovery;
         connection.delivery = needs.delivery.then(Box::default);
         let pacing = controller.pacing().or(config.pacing.then_some(Pacing::LINUX));

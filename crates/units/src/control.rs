@@ -31,8 +31,10 @@ impl Control {
 /// out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// [`RoundTrips::latest`].
+    /// [`RoundTrips::latest`], in slow start and for the first segments of a round trip.
     pub latest_round_trip: bool,
+    /// [`RoundTrips::latest`] at all ACKs, also in congestion avoidance.
+    pub every_round_trip: bool,
     /// [`RoundTrips::smoothed`], [`RoundTrips::deviation`] and [`RoundTrips::shortest`].
     pub round_trip_estimate: bool,
     /// [`AckSample::delivery`]. ACKs without new data and ACKs during a recovery are reported too.
@@ -214,6 +216,11 @@ pub trait Controller: fmt::Debug + Send {
     /// The bursts in which segments are paced; `None` if they leave as the window allows. Constant.
     fn pacing(&self) -> Option<Pacing> {
         None
+    }
+
+    /// The window at the start of a connection, in segments. `configured` is the transport's.
+    fn initial_window(&self, configured: f64) -> f64 {
+        configured
     }
 
     /// Seeds the random choices, before the first ACK. Only with [`Needs::randomness`].

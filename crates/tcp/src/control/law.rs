@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::{Control, RoundTrips, Time};
+use crate::{AckSample, Control, RoundTrips, Time};
 
 /// The signal of congestion on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,9 @@ pub trait WindowLaw: fmt::Debug + Send {
     fn uses_round_trips(&self) -> bool {
         false
     }
+
+    /// An ACK, whether the window grows or not: for a law that measures the path.
+    fn measure(&mut self, _ack: &AckSample<'_>) {}
 
     /// An ACK of `acked_segments` new segments during congestion avoidance.
     fn avoid_congestion(&mut self, window: &mut Control, acked_segments: f64, path: &RoundTrips, now: Time);

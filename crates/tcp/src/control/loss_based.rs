@@ -12,13 +12,42 @@ use crate::{
 };
 use alloc::boxed::Box;
 
+/// The bounds of the threshold and the window after a sign of congestion.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reduction {
+    /// The least window after a mark, in segments.
+    least_marked_window: f64,
+    whole_segments: bool,
+}
+
+impl Reduction {
+    pub fn new(config: &TcpConfig) -> Self {
+        let least_marked_window = match config.ecn_floor {
+            EcnFloor::TwoSegments => 2.0,
+            EcnFloor::OneSegment | EcnFloor::Timer => 1.0,
+            EcnFloor::Ns2 => 0.0,
+        };
+        Self { least_marked_window, whole_segments: config.whole_segment_reduction }
+    }
+
+    /// Reduces the window to `target` segments, or to one after a timeout. The threshold is the whole part of `target`.
+    pub fn apply(&self, target: f64, signal: CongestionSignal, control: &mut Control) {
+        let target = if self.whole_segments { libm::floor(target) } else { target };
+        control.slow_start_threshold = libm::floor(target).max(2.0);
+        // Never more than before: where the window was below two segments, slow start leads back.
+        control.congestion_window = match signal {
+            CongestionSignal::Loss => target.max(2.0).min(control.congestion_window),
+            CongestionSignal::EcnEcho => target.max(self.least_marked_window).min(control.congestion_window),
+            CongestionSignal::Timeout => 1.0,
+        };
+    }
+}
+
 #[derive(Debug)]
 struct LossBased<L, S> {
     law: L,
     slow_start: S,
-    /// The least window after a mark, in segments.
-    least_marked_window: f64,
-    whole_segment_reduction: bool,
+    reduction: Reduction,
     /// Whether [`WindowLaw::forget`] is called at timeouts that leave the threshold.
     forgets: bool,
 }
@@ -37,29 +66,18 @@ fn with_slow_start<L: WindowLaw + 'static, S: SlowStartPolicy + 'static>(
     slow_start: S,
     config: &TcpConfig,
 ) -> Box<dyn Controller> {
-    let least_marked_window = match config.ecn_floor {
-        EcnFloor::TwoSegments => 2.0,
-        EcnFloor::OneSegment | EcnFloor::Timer => 1.0,
-        EcnFloor::Ns2 => 0.0,
-    };
     Box::new(LossBased {
         law,
         slow_start,
-        least_marked_window,
-        whole_segment_reduction: config.whole_segment_reduction,
+        reduction: Reduction::new(config),
         forgets: config.timeout_response == TimeoutResponse::Linux,
     })
 }
 
 impl<L: WindowLaw, S: SlowStartPolicy> LossBased<L, S> {
-    /// Sets the threshold; returns the window that the law continues with.
-    fn reduce(&mut self, congestion: &CongestionSample, signal: CongestionSignal, control: &mut Control) -> f64 {
-        let mut target = self.law.reduce(control, congestion.used_segments, signal, congestion.now);
-        if self.whole_segment_reduction {
-            target = libm::floor(target);
-        }
-        control.slow_start_threshold = libm::floor(target).max(2.0);
-        target
+    fn reduce(&mut self, congestion: &CongestionSample, signal: CongestionSignal, control: &mut Control) {
+        let target = self.law.reduce(control, congestion.used_segments, signal, congestion.now);
+        self.reduction.apply(target, signal, control);
     }
 }
 
@@ -69,6 +87,7 @@ impl<L: WindowLaw, S: SlowStartPolicy> Controller for LossBased<L, S> {
     }
 
     fn on_ack(&mut self, ack: &AckSample<'_>, control: &mut Control) {
+        self.law.measure(ack);
         if !ack.is_window_used {
             return self.law.pause(ack.now);
         }
@@ -88,16 +107,11 @@ impl<L: WindowLaw, S: SlowStartPolicy> Controller for LossBased<L, S> {
     }
 
     fn on_loss(&mut self, congestion: &CongestionSample, control: &mut Control) {
-        let window = control.congestion_window;
-        let target = self.reduce(congestion, CongestionSignal::Loss, control);
-        // Never more than before: where the window was below two segments, slow start leads back.
-        control.congestion_window = target.max(2.0).min(window);
+        self.reduce(congestion, CongestionSignal::Loss, control);
     }
 
     fn on_ecn(&mut self, congestion: &CongestionSample, control: &mut Control) {
-        let window = control.congestion_window;
-        let target = self.reduce(congestion, CongestionSignal::EcnEcho, control);
-        control.congestion_window = target.max(self.least_marked_window).min(window);
+        self.reduce(congestion, CongestionSignal::EcnEcho, control);
     }
 
     fn on_timeout(&mut self, congestion: &CongestionSample, control: &mut Control) {

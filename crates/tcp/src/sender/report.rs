@@ -111,7 +111,8 @@ impl Sender {
         Some(Delivery { next_departure, may_be_delayed: is_lone && !connection.in_recovery, ..delivery })
     }
 
-    /// An ACK of `newly` bytes as the controller sees it. One that cannot open the window is not timed.
+    /// An ACK of `newly` bytes as the controller sees it. One that cannot open the window is timed only if the
+    /// controller needs every round trip.
     #[inline(always)]
     fn sample<'a>(
         &mut self,
@@ -134,7 +135,8 @@ impl Sender {
             marked_segments = connection.newly_marked.map_or(delivered_segments, |packets| packets as f64);
         }
         let mut round_trips = RoundTrips::default();
-        if self.needs.latest_round_trip && is_window_used && !ece && connection.is_in_slow_start() {
+        let is_timed = self.needs.latest_round_trip && is_window_used && !ece && connection.is_in_slow_start();
+        if is_timed || self.needs.every_round_trip {
             round_trips.latest = connection.sample_round_trip(now);
         }
         if self.needs.round_trip_estimate {
