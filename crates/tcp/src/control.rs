@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use crate::{Controller, ParameterError, TcpConfig};
 
+pub(crate) mod bbr3;
 pub(crate) mod bic;
 pub(crate) mod cubic;
 pub(crate) mod hystart;
@@ -119,6 +120,8 @@ controllers! {
         Bic, "bic", "control/bic.rs", bic::BicConfig;
         /// CUBIC: the window is a cubic function of the time since the last reduction (RFC 9438).
         Cubic, "cubic", "control/cubic.rs", cubic::CubicConfig;
+        /// BBR version 3: rate and window follow from a model of the path (google/bbr, draft-ietf-ccwg-bbr).
+        Bbr3, "bbr3", "control/bbr3.rs", bbr3::Bbr3Config;
     }
 }
 
