@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use crate::{Controller, Needs, ParameterError, TcpConfig};
 
+pub(crate) mod bbr3;
 pub(crate) mod bic;
 pub(crate) mod cubic;
 pub(crate) mod dctcp;
@@ -139,6 +140,8 @@ controllers! {
         Vegas, "vegas", "control/vegas.rs", vegas::VegasConfig;
         /// LEDBAT++: a background transfer that gives way to others (draft-irtf-iccrg-ledbat-plus-plus).
         Ledbat, "ledbat", "control/ledbat.rs", ledbat::LedbatConfig;
+        /// BBR version 3: rate and window follow from a model of the path (google/bbr, draft-ietf-ccwg-bbr).
+        Bbr3, "bbr3", "control/bbr3.rs", bbr3::Bbr3Config;
     }
 }
 

@@ -5,6 +5,8 @@ const MISSING: &str = "not implemented: `cubic` is the default of Linux, `foreba
 
 const TWO_CUBICS: &str = "`cubic` is the CUBIC of today's Linux, `linux_2_6_cubic` that of 2007, which ns-2 2.35 runs";
 
+const BBR: &str = "version 3 replaces it: `transport.tcp = { congestion_control = \"bbr3\" }`";
+
 /// Names in other systems, each with the remedy.
 pub const COUNTERPARTS: &[(&str, &str)] = &[
     ("cubic", LAW),
@@ -14,11 +16,12 @@ pub const COUNTERPARTS: &[(&str, &str)] = &[
     ("vegas", LAW),
     ("westwood", LAW),
     ("linux_cubic", TWO_CUBICS),
-    ("bbr", MISSING),
-    ("bbr2", MISSING),
-    ("bbr3", MISSING),
+    ("bbr", LAW),
+    ("bbr2", BBR),
+    ("bbr3", LAW),
     ("dctcp", LAW),
     ("prague", LAW),
+    ("ledbat", LAW),
     ("htcp", MISSING),
     ("illinois", MISSING),
 ];

@@ -32,15 +32,16 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     proptest::collection::vec(event, 1..400)
 }
 
-/// All controllers with their defaults, and CUBIC in Linux's arithmetic.
+/// The controllers that leave recoveries to the transport, with their defaults, and CUBIC in Linux's arithmetic.
 fn controllers() -> Vec<(&'static str, Box<dyn Controller>)> {
     let linux = CubicConfig { arithmetic: CubicArithmetic::Linux, ..CubicConfig::default() };
     let every = CongestionControl::every().into_iter().chain([CongestionControl::Cubic(linux)]);
     // A timeout may leave the threshold after growth by Linux's rules alone.
     let tcp = TcpConfig { timeout_response: TimeoutResponse::Linux, ..TcpConfig::default() };
-    // Prague's window follows its fraction, down too, on every ACK.
-    let every = every.filter(|control| control.name() != "prague");
-    every.map(|control| (control.name(), control.build(&tcp))).collect()
+    let built = every.map(|control| (control.name(), control.build(&tcp)));
+    // Others have laws of their own (`owning_tests.rs`).
+    let is_plain = |needs: Needs| !needs.owns_recovery && !needs.answers_marks;
+    built.filter(|(_, controller)| is_plain(controller.needs())).collect()
 }
 
 /// Controllers that shrink the window when the delay rises, LEDBAT++ also to measure the path without its queue.
