@@ -17,6 +17,7 @@
 //! | `control/cubic.rs`, `control/bic.rs` | for fast, long paths | RFC 9438; Xu, Harfoush & Rhee 2004 |
 //! | `control/linux_cubic.rs` | CUBIC in the arithmetic of today's Linux | Linux 4.1 |
 //! | `control/linux_2_6_cubic.rs`, `control/linux_bic.rs` | in Linux's arithmetic of 2007 | Linux 2.6.22, ns-2 2.35 |
+//! | `control/bbr.rs` | BBR version 1: a model of the path | Linux |
 //! | `control/slow_start.rs`, `control/hystart.rs` | slow starts: standard, HyStart | RFC 5681; Ha & Rhee 2011 |
 //! | `control/hystart_plus_plus.rs` | HyStart++ | RFC 9406 |
 //! | `recovery.rs`, `newreno.rs`, `sack.rs` | recoveries | RFC 5681, 6582, 6675 |
@@ -64,6 +65,7 @@ pub use connection::SenderCounters;
 pub use control::CongestionControl;
 #[cfg(feature = "config")]
 pub use control::PAGES;
+pub use control::bbr::BbrConfig;
 pub use control::bic::{Bic, BicConfig};
 pub use control::cubic::{Cubic, CubicArithmetic, CubicConfig};
 pub use control::law::{CongestionSignal, WindowLaw};
