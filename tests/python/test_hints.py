@@ -120,7 +120,7 @@ def test_a_graph_names_its_queues_as_the_option_takes_them(forebay: Command, tmp
         ('name = "voice"', 'name = "voice"\nrtt = "10 ms"', "a round trip takes twice the sum"),
         ('name = "voice"', "name = \u201cvoice\u201d", "quotes must be straight"),
         ('name = "voice"', 'name = "voice"\necn = True', "expected true"),
-        ("transport.udp =", 'transport = "cubic"  # ', "it is a law of TCP"),
+        ("transport.udp =", 'transport = "cubic"  # ', "it is a controller of TCP"),
         ("transport.udp =", 'transport.tcp.congestion_control = "bbr"  # ', "not implemented: `cubic`"),
     ],
 )

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use crate::{Controller, Needs, ParameterError, TcpConfig};
 
+pub(crate) mod bbr;
 pub(crate) mod bbr3;
 pub(crate) mod bic;
 pub(crate) mod cubic;
@@ -128,6 +129,8 @@ controllers! {
         Westwood, "westwood", "control/westwood.rs", westwood;
     }
     with_parameters {
+        /// BBR version 1: the window and the pacing rate follow a model of the path (Linux).
+        Bbr, "bbr", "control/bbr.rs", bbr::BbrConfig;
         /// BIC: binary search for the window at which the last loss came (Xu, Harfoush & Rhee 2004).
         Bic, "bic", "control/bic.rs", bic::BicConfig;
         /// CUBIC: the window is a cubic function of the time since the last reduction (RFC 9438).
@@ -145,5 +148,7 @@ controllers! {
     }
 }
 
+#[cfg(test)]
+mod owning_tests;
 #[cfg(test)]
 mod tests;

@@ -21,6 +21,7 @@
 //! | `control/ledbat.rs` | LEDBAT++, for background transfers | draft-irtf-iccrg-ledbat-plus-plus, RFC 6817 |
 //! | `control/westwood.rs` | reduces to the measured rate | Mascolo et al. 2001 |
 //! | `control/bbr3.rs` | BBR version 3 | google/bbr; draft-ietf-ccwg-bbr |
+//! | `control/bbr.rs` | BBR version 1: a model of the path | Linux |
 //! | `control/slow_start.rs`, `control/hystart.rs` | slow starts: standard, HyStart | RFC 5681; Ha & Rhee 2011 |
 //! | `control/hystart_plus_plus.rs` | HyStart++ | RFC 9406 |
 //! | `recovery.rs`, `newreno.rs`, `sack.rs` | recoveries | RFC 5681, 6582, 6675 |
@@ -73,6 +74,7 @@ pub use connection::SenderCounters;
 pub use control::CongestionControl;
 #[cfg(feature = "config")]
 pub use control::PAGES;
+pub use control::bbr::BbrConfig;
 pub use control::bbr3::{Bbr3Config, Bbr3Rules};
 pub use control::bic::{Bic, BicConfig};
 pub use control::cubic::{Cubic, CubicArithmetic, CubicConfig};

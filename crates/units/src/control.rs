@@ -156,7 +156,7 @@ impl Delivery {
     pub fn rate(&self) -> Option<f64> {
         let segment = self.segment?;
         let seconds = segment.interval?.seconds();
-        (seconds > 0.0).then(|| (self.delivered - segment.delivered_before) as f64 / seconds)
+        (seconds > 0.0).then(|| self.delivered.saturating_sub(segment.delivered_before) as f64 / seconds)
     }
 }
 

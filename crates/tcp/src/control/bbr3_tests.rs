@@ -131,7 +131,8 @@ impl Flow {
             RoundTrips { smoothed: arrival.round_trip, shortest: arrival.round_trip, ..RoundTrips::default() };
         let ack = AckSample {
             now: self.now,
-            acked_segments: arrival.newly as f64, delivered_segments: arrival.newly as f64,
+            acked_segments: arrival.newly as f64,
+            delivered_segments: arrival.newly as f64,
             acknowledged: 1,
             next: 1,
             is_window_used: true,
@@ -364,7 +365,8 @@ fn departures_already_scheduled_are_not_in_the_network() {
     let sample = Sample::new(
         &AckSample {
             now: flow.now,
-            acked_segments: 0.0, delivered_segments: 0.0,
+            acked_segments: 0.0,
+            delivered_segments: 0.0,
             acknowledged: 1,
             next: 1,
             is_window_used: false,
@@ -828,7 +830,8 @@ fn the_shortest_round_trip_counts_for_ten_seconds() {
 fn limited_sample(now: Time) -> Sample {
     let ack = AckSample {
         now,
-        acked_segments: 0.0, delivered_segments: 0.0,
+        acked_segments: 0.0,
+        delivered_segments: 0.0,
         acknowledged: 1,
         next: 1,
         is_window_used: false,

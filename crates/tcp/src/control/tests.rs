@@ -1,4 +1,4 @@
-//! Laws of every controller.
+//! Laws of every controller that leaves recoveries to the transport.
 
 use super::*;
 use crate::{
