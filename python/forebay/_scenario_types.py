@@ -1732,6 +1732,33 @@ A well-known TCP by its name. Each parameter may still be set.
 """
 
 
+class BbrConfig(BaseModel):
+    """
+    The parameters of BBR version 1.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    min_round_trip_window: Span = "10 s"
+    """
+    Time for which a sample of the shortest round trip is valid (`bbr_min_rtt_win_sec`: 10 s). Above 0.
+    """
+    probe_round_trip_time: Span = "200 ms"
+    """
+    Least duration of the state with the least window, in which the round trip is measured again (`bbr_probe_rtt_mode_ms`: 200 ms). Shorter than the window above; 0 s leaves this state out.
+    """
+    least_window_segments: Annotated[int, Field(ge=0)] = 4
+    """
+    Least window outside of recoveries, and the window while the round trip is measured again, in segments (`bbr_cwnd_min_target`: 4). At least 4.
+    """
+    policer_detection: bool = True
+    """
+    Whether a token bucket on the path is detected by its losses. Its rate is then used for 48 rounds (`bbr_lt_bw_sampling`).
+    """
+
+
 class BicConfig(BaseModel):
     """
     The parameters of BIC.
@@ -1769,6 +1796,81 @@ The arithmetic of CUBIC.
 """
 
 
+class DctcpConfig(BaseModel):
+    """
+    The parameters of DCTCP.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    gain_shift: Annotated[int, Field(ge=0)] = 4
+    """
+    Weight of a round trip in alpha, as the power of two by which it is divided: 4 means 1/16 (RFC 8257's g).
+    """
+    initial_alpha: Annotated[int, Field(ge=0)] = 1024
+    """
+    Alpha at the start, in 1024ths: 1024 reduces the window by half at the first mark (RFC 8257, section 4.2).
+    """
+
+
+RttIndependence = TypeAliasType(
+    "RttIndependence", Literal["none", "rate", "scalable", "additive"]
+)
+"""
+Independence of the round trip.
+"""
+
+
+class VegasConfig(BaseModel):
+    """
+    The parameters of Vegas.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    alpha: Annotated[int, Field(ge=0)] = 2
+    """
+    The window grows while fewer segments than this wait in queues (Linux and ns-3: 2).
+    """
+    beta: Annotated[int, Field(ge=0)] = 4
+    """
+    The window shrinks while more segments than this wait in queues (Linux and ns-3: 4). At least `alpha`.
+    """
+    gamma: Annotated[int, Field(ge=0)] = 1
+    """
+    Slow start ends when more segments than this wait in queues (Linux and ns-3: 1).
+    """
+
+
+class LedbatConfig(BaseModel):
+    """
+    The parameters of LEDBAT++.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    target: Span = "60 ms"
+    """
+    Target of the queueing delay (4.5: 60 ms). Above 0 s, at most 10 s.
+    """
+    slowdowns: bool = True
+    """
+    Whether the sender slows down periodically to measure the path without its own queue (4.4).
+    """
+
+
+Bbr3Rules = TypeAliasType("Bbr3Rules", Literal["linux", "draft"])
+"""
+The rules of BBR version 3 that sources disagree about.
+"""
+
+
 SlowStart = TypeAliasType(
     "SlowStart", Literal["standard", "hystart", "hystart_plus_plus"]
 )
@@ -1788,6 +1890,18 @@ Transition from the old window to the reduced one in recovery with SACK.
 MinRtoOf = TypeAliasType("MinRtoOf", Literal["timeout", "deviation"])
 """
 Quantity that `min_rto` bounds.
+"""
+
+
+EcnFeedback = TypeAliasType("EcnFeedback", Literal["classic", "dctcp", "accurate"])
+"""
+Feedback of marks from the receiver to the sender.
+"""
+
+
+EcnCodepoint = TypeAliasType("EcnCodepoint", Literal["ect0", "ect1"])
+"""
+The ECN codepoint of data.
 """
 
 
@@ -2039,6 +2153,12 @@ The number of a router, from 1, or "each": flow i, from 0, joins at router i + 1
 HostJitter = TypeAliasType("HostJitter", Literal["none"] | SpanDistribution)
 """
 Processing time of a host: "none", or a time, or how it is drawn.
+"""
+
+
+DatagramEcn = TypeAliasType("DatagramEcn", bool | Literal["ect0", "ect1"])
+"""
+Whether packets are ECN-capable, or their codepoint: "ect0" or, for L4S, "ect1".
 """
 
 
@@ -3241,6 +3361,18 @@ class CellsTransport(BaseModel):
     cells: Cells
 
 
+class BbrCongestionControl(BaseModel):
+    """
+    BBR version 1: the window and the pacing rate follow a model of the path (Linux).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    bbr: BbrConfig
+
+
 class BicCongestionControl(BaseModel):
     """
     BIC: binary search for the window at which the last loss came (Xu, Harfoush & Rhee 2004).
@@ -3251,6 +3383,42 @@ class BicCongestionControl(BaseModel):
         populate_by_name=True,
     )
     bic: BicConfig
+
+
+class DctcpCongestionControl(BaseModel):
+    """
+    DCTCP: reduces the window by the share of marked segments (RFC 8257).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    dctcp: DctcpConfig
+
+
+class VegasCongestionControl(BaseModel):
+    """
+    Vegas: keeps a few segments in queues, by the delay (Brakmo & Peterson 1995).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    vegas: VegasConfig
+
+
+class LedbatCongestionControl(BaseModel):
+    """
+    LEDBAT++: a background transfer that gives way to others (draft-irtf-iccrg-ledbat-plus-plus).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    ledbat: LedbatConfig
 
 
 class CubicConfig(BaseModel):
@@ -3281,6 +3449,56 @@ class CubicConfig(BaseModel):
     arithmetic: CubicArithmetic = "exact"
     """
     Real numbers ("exact", RFC 9438) or whole segments ("linux").
+    """
+
+
+class PragueConfig(BaseModel):
+    """
+    The parameters of Prague.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    rtt_independence: RttIndependence = "rate"
+    """
+    Independence of the round trip: "none", "rate", "scalable" or "additive" (`prague_rtt_scaling`).
+    """
+    target_rtt: Span = "25 ms"
+    """
+    The round trip as which shorter ones count (`prague_rtt_target`: 25 ms). At most 100 ms.
+    """
+    transition_rounds: Annotated[int, Field(ge=0)] = 500
+    """
+    Round trips outside of slow start before that applies (`prague_rtt_transition`: 500).
+    """
+    classic_fallback: bool = False
+    """
+    Whether reductions grow where the delay shows a queue that marks late (`prague_ecn_fallback`).
+    """
+
+
+class Bbr3Config(BaseModel):
+    """
+    The parameters of BBR version 3.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    rules: Bbr3Rules = "linux"
+    """
+    Google's kernel ("linux") or the draft ("draft"), which differ in constants and details.
+    """
+    ecn_low: bool = False
+    """
+    Whether marks signal short queues (Linux: the route's `ecn_low`). Then the sender answers the share of marked segments, once a round trip was at most 5 ms. Otherwise it ignores marks. Only with "linux".
+    """
+    least_window_segments: Annotated[int, Field(ge=4)] = 4
+    """
+    Least window, in segments (both sources: 4). At least 4.
     """
 
 
@@ -3951,15 +4169,46 @@ class CubicCongestionControl(BaseModel):
     cubic: CubicConfig
 
 
+class PragueCongestionControl(BaseModel):
+    """
+    TCP Prague: scalable congestion control for L4S (RFC 9331).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    prague: PragueConfig
+
+
+class Bbr3CongestionControl(BaseModel):
+    """
+    BBR version 3: rate and window follow from a model of the path (google/bbr, draft-ietf-ccwg-bbr).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    bbr3: Bbr3Config
+
+
 CongestionControl = TypeAliasType(
     "CongestionControl",
     Literal["reno"]
     | Literal["newreno"]
     | Literal["linux_bic"]
     | Literal["linux_2_6_cubic"]
+    | Literal["westwood"]
+    | BbrCongestionControl
     | BicCongestionControl
     | CubicCongestionControl
-    | Literal["bic", "cubic"],
+    | DctcpCongestionControl
+    | PragueCongestionControl
+    | VegasCongestionControl
+    | LedbatCongestionControl
+    | Bbr3CongestionControl
+    | Literal["bbr", "bic", "cubic", "dctcp", "prague", "vegas", "ledbat", "bbr3"],
 )
 """
 Congestion control of a sender. All but "reno" recover like NewReno; with SACK, all including "reno" recover by RFC 6675.
@@ -4216,7 +4465,7 @@ class TcpConfig(BaseModel):
     """
     slow_start: SlowStart | None = None
     """
-    Growth of the window at the start: "standard" (RFC 5681), "hystart" (Linux) or "hystart_plus_plus" (RFC 9406). Default: "hystart" with "cubic", otherwise "standard".
+    Growth of the window at the start: "standard" (RFC 5681), "hystart" (Linux) or "hystart_plus_plus" (RFC 9406). Default: "hystart" with "cubic", otherwise "standard". BBR, Prague, Vegas and LEDBAT++ have their own.
     """
     sack: bool = True
     """
@@ -4318,9 +4567,29 @@ class TcpConfig(BaseModel):
     """
     Whether the first two duplicate ACKs each release one new segment (RFC 3042).
     """
+    pacing: bool = False
+    """
+    Whether segments are paced: they leave at a pacing rate, in bursts of a millisecond, instead of as soon as the window allows. Controllers that need it pace in any case. The rate is the controller's or, without one, 200 % of a window in a round trip while the window is below half of the threshold, and 120 % later (Linux). Needs `rack`.
+    """
+    small_queues: bool = False
+    """
+    Whether a sender stops while its own bytes wait in its private uplink: at most two segments or a millisecond of its pacing rate (TCP small queues of Linux). Needs `rack`.
+    """
     ecn: bool = False
     """
-    Explicit congestion notification (RFC 3168).
+    Explicit congestion notification (RFC 3168). Default: true with "dctcp" and "prague", which are made for it.
+    """
+    ecn_feedback: EcnFeedback | None = None
+    """
+    Feedback of marks: "classic" (RFC 3168), "dctcp" (RFC 8257) or "accurate" (RFC 9768). Default: "dctcp" with "dctcp", "accurate" with other controllers that answer the share of marks, otherwise "classic".
+    """
+    ecn_codepoint: EcnCodepoint | None = None
+    """
+    ECN codepoint of data: "ect0", or "ect1" (L4S, RFC 9331) for controllers that answer the share of marks. Default: "ect1" with "prague", otherwise "ect0".
+    """
+    ecn_control_packets: bool | None = None
+    """
+    Whether SYN, FIN, retransmissions and ACKs are ECN-capable too (ECN++, draft-ietf-tcpm-generalized-ecn). Default: true with "dctcp" and "prague", otherwise false.
     """
     ecn_floor: EcnFloor = "two_segments"
     """
@@ -5087,9 +5356,9 @@ class FlowGroup(BaseModel):
     """
     Processing time of the hosts for the packets of this group, in both directions. Default: the scenario's `host_jitter`. Not for cells and frames.
     """
-    ecn: bool = False
+    ecn: DatagramEcn | None = None
     """
-    UDP only: packets are ECN-capable, ECT(0). For TCP see `transport.tcp.ecn`.
+    UDP only: whether packets are ECN-capable, ECT(0), or their codepoint: "ect0", or "ect1" for L4S. For TCP see `transport.tcp.ecn`.
     """
 
 

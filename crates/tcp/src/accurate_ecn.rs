@@ -2,20 +2,20 @@
 //!
 //! # What it does
 //! The receiver counts packets and bytes that arrive marked. Each ACK carries the packet counter modulo 8 in the three
-//! header bits AE, CWR and ECE (the field ACE). ACKs after a mark also carry the byte counter in a TCP option. The sender
-//! derives from both how many marks are new. If ACKs were lost, so that the counter may have wrapped, it assumes the
-//! larger number unless the byte counter speaks against it.
+//! header bits AE, CWR and ECE (the field ACE). ACKs after a mark also carry the byte counter in a TCP option. The
+//! sender derives from both how many marks are new. If ACKs were lost, so that the counter may have wrapped, it assumes
+//! the larger number unless the byte counter speaks against it.
 //!
 //! # Source
 //! RFC 9768, sections 3.1 (handshake), 3.2.1 (counters), 3.2.2 (ACE and its decoding, with appendix A.2), 3.2.2.5 (when
 //! to acknowledge), 3.2.3 (the option).
 //!
 //! # Where we differ
-//! Data flows one way, so that only the ACKs carry feedback, and marks on ACKs are not reported. Both ends have the same
-//! configuration: there is no fallback to another mode, and no path clears the bits. The option has only the counter of
-//! marked bytes and that of the codepoint in use (8 bytes); traces show the header bits and not the option. A mark on the
-//! SYN does not reduce the initial window. The sender takes the number of newly acknowledged segments from the cumulative
-//! number alone.
+//! Data flows one way, so that only the ACKs carry feedback, and marks on ACKs are not reported. Both ends have the
+//! same configuration: there is no fallback to another mode, and no path clears the bits. The option has only the
+//! counter of marked bytes and that of the codepoint in use (8 bytes); traces show the header bits and not the option.
+//! A mark on the SYN does not reduce the initial window. The sender takes the number of newly acknowledged segments
+//! from the cumulative number alone.
 //!
 //! # Parameters
 //! `ecn_feedback`.

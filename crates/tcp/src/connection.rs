@@ -5,11 +5,11 @@ use core::mem::offset_of;
 
 use crate::delivery_rate::DeliveryRate;
 use crate::departures::Departures;
-use crate::pacer::{self, Pacer};
+use crate::pacer::Pacer;
 use crate::undo::{Undo, Verdict};
 use crate::{
-    Ack, CongestionSample, CongestionSignal, Control, Controller, EcnFeedback, EcnFloor, Rate, ReductionBase,
-    RoundTrip, Segment, SegmentOut, Span, TcpConfig, Time, accurate_ecn,
+    Ack, CongestionSample, CongestionSignal, Control, Controller, EcnFeedback, EcnFloor, ReductionBase, RoundTrip,
+    Segment, SegmentOut, Span, TcpConfig, Time, accurate_ecn,
 };
 
 /// The counters of a sender.
@@ -342,40 +342,6 @@ impl Connection {
             } else {
                 self.next = self.transmit(self.next, payload, now, out);
             }
-        }
-    }
-
-    /// The rate at which payload leaves if it is paced; `None` before the first round-trip sample.
-    pub fn pacing_rate(&self) -> Option<Rate> {
-        let in_flight = self.flight_bytes() as f64 / self.segment_bytes as f64;
-        let by_window = || pacer::default_rate(&self.window, in_flight, self.segment_bytes, self.round_trip.smoothed());
-        self.window.pacing_rate.or_else(by_window)
-    }
-
-    /// Whether a segment of so much payload may leave now, as far as the pacer is concerned. If not, it may at
-    /// [`Connection::resume_at`].
-    #[inline(always)]
-    pub fn may_send(&mut self, payload: u64, now: Time) -> bool {
-        self.pacer.is_none() || self.is_let_go(payload, now)
-    }
-
-    #[inline(never)]
-    fn is_let_go(&mut self, payload: u64, now: Time) -> bool {
-        let rate = self.pacing_rate();
-        let earliest = self.pacer.as_mut().map_or(now, |pacer| pacer.earliest(payload, rate, now));
-        let is_let_go = earliest <= now;
-        self.resume_at = if is_let_go { Time::NEVER } else { earliest };
-        is_let_go
-    }
-
-    /// A segment of so much payload has left the sender, and leaves its host at `departure`.
-    pub fn pace(&mut self, payload: u64, departure: Time, now: Time) {
-        if self.pacer.is_none() {
-            return;
-        }
-        let rate = self.pacing_rate();
-        if let Some(pacer) = &mut self.pacer {
-            pacer.note_sent(payload, departure, rate, now);
         }
     }
 

@@ -46,6 +46,8 @@ pub struct Needs {
     /// The controller sets the window during a recovery and after an idle time. Otherwise the transport brings what is
     /// in flight down to the reduced window, and keeps that from growing.
     pub owns_recovery: bool,
+    /// The controller has a slow start of its own.
+    pub owns_slow_start: bool,
     /// The explicit congestion notification that it is made for.
     pub ecn: EcnNeed,
     /// The controller makes random choices: [`Controller::seed`] is called.

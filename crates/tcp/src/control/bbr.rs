@@ -507,6 +507,7 @@ impl Controller for Bbr {
             owns_recovery: true,
             answers_marks: true,
             randomness: true,
+            owns_slow_start: true,
             ..Needs::default()
         }
     }

@@ -4,7 +4,7 @@
 //! The sender measures the rate at which the network delivers and the shortest round trip. It paces at that rate, and
 //! keeps about two products of rate and round trip in flight at most. Every two to three seconds, or earlier on short
 //! paths, it probes for more: it fills the pipe for a round trip, and then sends 25 % faster. Where more than 2 % of
-//! the data is lost then, that volume of data is too much. The sender remembers it and stays below. Losses at other
+//! the data is lost then, that volume of data is too much, and bounds the window from then on. Losses at other
 //! times lower rate and window until the next probe. Every five seconds the window falls to half of the product for 200
 //! ms, which shows the round trip without the own queue.
 //!
@@ -65,9 +65,9 @@ pub enum Bbr3Rules {
     /// Google's kernel (google/bbr, branch v3).
     #[default]
     Linux,
-    /// The draft (draft-ietf-ccwg-bbr): its gains, cuts and thresholds; Drain at half of the rate, for three round
-    /// trips at most; a full pipe is looked for at the starts of rounds only; no response to marks; a spurious loss
-    /// that ended Startup or a probe returns there.
+    /// The draft (draft-ietf-ccwg-bbr), with its gains, cuts and thresholds. Drain is at half of the rate, for three
+    /// round trips at most. Growth is looked for at the starts of rounds only. Marks have no response. After a spurious
+    /// loss that ended Startup or a probe, the sender returns there.
     Draft,
 }
 
@@ -77,8 +77,8 @@ forebay_units::configuration! {
     pub struct Bbr3Config {
         /// Google's kernel ("linux") or the draft ("draft"), which differ in constants and details.
         pub rules: Bbr3Rules = Bbr3Rules::Linux;
-        /// Whether marks signal short queues (Linux: the route's `ecn_low`). Then the sender answers the share of marked
-        /// segments, once a round trip was at most 5 ms. Otherwise it ignores marks. Only with "linux".
+        /// Whether marks signal short queues (Linux: the route's `ecn_low`). Then the sender answers the share of
+        /// marked segments, once a round trip was at most 5 ms. Otherwise it ignores marks. Only with "linux".
         pub ecn_low: bool = false;
         /// Least window, in segments (both sources: 4). At least 4.
         #[cfg_attr(feature = "config", schemars(range(min = 4)))]
@@ -394,6 +394,7 @@ impl Controller for Bbr3 {
             marks: true,
             answers_marks: true,
             randomness: true,
+            owns_slow_start: true,
             ..Needs::default()
         }
     }
@@ -472,5 +473,4 @@ impl Controller for Bbr3 {
 }
 
 #[cfg(test)]
-#[path = "bbr3_tests.rs"]
 mod tests;

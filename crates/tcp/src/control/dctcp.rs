@@ -6,8 +6,8 @@
 //! short and the window is hardly reduced. Losses halve the window, and growth is Reno's.
 //!
 //! # When to use it
-//! Use it in data centers with queues that mark at a threshold, such as `red` with equal thresholds and no averaging. It
-//! must not share a queue with Reno or CUBIC: it takes nearly all of it. For the Internet use `prague`.
+//! Use it in data centers with queues that mark at a threshold, such as `red` with equal thresholds and no averaging.
+//! It must not share a queue with Reno or CUBIC: it takes nearly all of it. For the Internet use `prague`.
 //!
 //! # Example
 //! ```toml
@@ -15,8 +15,8 @@
 //! ```
 //!
 //! # Source
-//! RFC 8257, section 3.3; Alizadeh et al. 2010; the arithmetic is that of Linux (`tcp_dctcp.c`): alpha in 1024ths, which
-//! drops to 0 where a sixteenth of it would be less than one.
+//! RFC 8257, section 3.3; Alizadeh et al. 2010; the arithmetic is that of Linux (`tcp_dctcp.c`): alpha in 1024ths,
+//! which drops to 0 where a sixteenth of it would be less than one.
 //!
 //! # Where we differ
 //! The cut applies to the whole segments of the window, as Linux's window has no fraction. Reductions come down by

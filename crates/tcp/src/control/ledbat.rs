@@ -214,7 +214,13 @@ impl Ledbat {
 
 impl Controller for Ledbat {
     fn needs(&self) -> Needs {
-        Needs { latest_round_trip: true, every_round_trip: true, round_trip_estimate: true, ..Needs::default() }
+        Needs {
+            latest_round_trip: true,
+            every_round_trip: true,
+            round_trip_estimate: true,
+            owns_slow_start: true,
+            ..Needs::default()
+        }
     }
 
     /// 4.1.

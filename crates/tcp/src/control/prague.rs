@@ -3,8 +3,8 @@
 //! # What it does
 //! Prague reduces its window by half of the average share of marks, as DCTCP does, and paces its segments. Its window
 //! grows on every ACK without marks, also in a round trip with a reduction. Flows with a short round trip grow as if it
-//! were longer, so that they do not take the share of others. Where the queue turns out to be a classic one, which marks
-//! late, Prague can fall back to larger reductions.
+//! were longer, so that they do not take the share of others. Where the queue turns out to be a classic one, which
+//! marks late, Prague can fall back to larger reductions.
 //!
 //! # When to use it
 //! Use it with queues that mark early (`codel` with `ce_threshold`, `fq_codel`), and as the sender of L4S. In a queue
@@ -250,6 +250,7 @@ impl Controller for Prague {
             marks: true,
             answers_marks: true,
             ecn: EcnNeed::L4s,
+            owns_slow_start: true,
             ..Needs::default()
         }
     }
@@ -284,7 +285,7 @@ impl Controller for Prague {
         (control.congestion_window, self.set_window) = (window, window);
     }
 
-    /// Not called: marks are answered with their ACKs.
+    /// The answer to a mark comes in `on_ack`.
     fn on_ecn(&mut self, _congestion: &CongestionSample, _control: &mut Control) {}
 
     fn on_timeout(&mut self, congestion: &CongestionSample, control: &mut Control) {

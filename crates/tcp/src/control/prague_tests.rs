@@ -1,3 +1,5 @@
+//! Prague, rule by rule.
+
 use super::*;
 use crate::RoundTrips;
 

@@ -130,7 +130,7 @@ fn grow_like_reno(acked_segments: f64, control: &mut Control) {
 
 impl Controller for Vegas {
     fn needs(&self) -> Needs {
-        Needs { latest_round_trip: true, every_round_trip: true, ..Needs::default() }
+        Needs { latest_round_trip: true, every_round_trip: true, owns_slow_start: true, ..Needs::default() }
     }
 
     fn on_ack(&mut self, ack: &AckSample<'_>, control: &mut Control) {
