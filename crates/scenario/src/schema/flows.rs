@@ -76,8 +76,8 @@ pub struct FlowGroup {
 #[schemars(transform = bare_transports)]
 #[allow(clippy::large_enum_variant, reason = "one a group; a box would only be in the builder's way")]
 pub enum Transport {
-    /// TCP: Reno, NewReno, BIC or CUBIC, with or without SACK. Slow start, fast retransmit and recovery (RFC 5681,
-    /// 6582, 6675), CUBIC (RFC 9438), timeouts (RFC 6298), and optionally HyStart (RFC 9406), limited transmit (RFC
+    /// TCP with a choice of congestion control, with or without SACK. Slow start, fast retransmit and recovery (RFC
+    /// 5681, 6582, 6675), timeouts (RFC 6298), and optionally HyStart (RFC 9406), limited transmit (RFC
     /// 3042), delayed ACKs and ECN (RFC 3168).
     Tcp(TcpConfig),
     /// UDP: packets at a rate of their own, regardless of losses.

@@ -237,7 +237,8 @@ fn graph() -> impl Strategy<Value = Topology> {
 
 fn tcp() -> impl Strategy<Value = String> {
     let preset = chosen(&["", "", "", "preset = \"rfc\", ", "preset = \"linux\", ", "preset = \"ns2\", "]);
-    let law = chosen(&["reno", "newreno", "bic", "cubic", "linux_bic", "linux_2_6_cubic"]);
+    let old = chosen(&["reno", "newreno", "bic", "cubic", "linux_bic", "linux_2_6_cubic", "westwood", "dctcp"]);
+    let law = prop_oneof![3 => old, 2 => chosen(&["bbr", "bbr3", "prague", "vegas", "ledbat"])];
     let keys = prop::sample::subsequence(
         vec![
             "sack = true",
@@ -252,6 +253,8 @@ fn tcp() -> impl Strategy<Value = String> {
             "handshake = false",
             "timer_granularity = \"1 ms\"",
             "tail_loss_probe = true, rack = true, sack = true",
+            "pacing = true",
+            "small_queues = true",
         ],
         0..6,
     );
@@ -261,6 +264,13 @@ fn tcp() -> impl Strategy<Value = String> {
         // Probes of the tail need SACK, which may be there already.
         if keys.contains(&"sack = true") {
             keys.retain(|key| !key.contains("probe"));
+        }
+        // Pacing needs RACK, which ns-2 does not have.
+        let is_paced = ["bbr", "bbr3", "prague"].contains(&law.as_str());
+        let needs_rack = is_paced || keys.contains(&"pacing = true") || keys.contains(&"small_queues = true");
+        let preset = if needs_rack { String::new() } else { preset };
+        if is_paced || law == "vegas" || law == "ledbat" {
+            keys.retain(|key| !key.contains("slow_start"));
         }
         let keys: String = keys.iter().map(|key| format!(", {key}")).collect();
         format!(
