@@ -20,7 +20,8 @@ pub(super) const BURST: Pacing = Pacing { burst: Span::from_picoseconds(244_140_
 #[derive(Debug)]
 pub(super) struct Prague {
     config: PragueConfig,
-    segment_bytes: u64,
+    /// Bytes of a full packet, with its headers.
+    packet_bytes: f64,
     /// The average share of marked segments.
     alpha: f64,
     has_seen_mark: bool,
@@ -50,7 +51,7 @@ impl Prague {
         }
         Self {
             config,
-            segment_bytes: u64::from(tcp.payload_bytes()),
+            packet_bytes: f64::from(tcp.payload_bytes()) + tcp.header_bytes() as f64,
             alpha: 1.0,
             has_seen_mark: false,
             window: 0.0,
@@ -173,14 +174,15 @@ impl Prague {
         }
     }
 
-    /// `prague_update_pacing_rate`: a window in a round trip; twice that early in slow start.
+    /// `prague_update_pacing_rate`: a window of full packets in a round trip; twice that early in slow start. The
+    /// headers count, but the pacer counts payload: the pace leaves no part of the window unused.
     fn pace(&self, round_trip: Span, control: &mut Control) {
         let seconds = round_trip.seconds();
         if seconds <= 0.0 {
             return;
         }
         let is_early = control.congestion_window < control.slow_start_threshold / 2.0;
-        let bytes = control.congestion_window * self.segment_bytes as f64 * if is_early { 2.0 } else { 1.0 };
+        let bytes = control.congestion_window * self.packet_bytes * if is_early { 2.0 } else { 1.0 };
         control.pacing_rate = Rate::new((bytes * 8.0 / seconds).clamp(1.0, 1e15) as u64);
     }
 }
