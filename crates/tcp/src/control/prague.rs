@@ -3,8 +3,8 @@
 //! # What it does
 //! Prague reduces its window by half of the average share of marks, as DCTCP does, and paces its segments. Its window
 //! grows on every ACK without marks, also in a round trip with a reduction. Flows with a short round trip grow as if it
-//! were longer, so that they do not take the share of others. Where the queue turns out to be a classic one, which marks
-//! late, Prague can fall back to larger reductions.
+//! were longer, so that they do not take the share of others. Where the queue turns out to be a classic one, which
+//! marks late, Prague can fall back to larger reductions.
 //!
 //! There are two forms. The form with a window moves the window at every ACK. The form with a rate derives the window
 //! from the rate where the round trip is very short. It grows faster after some time without marks.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{DeliveredSegment, Delivery, RoundTrips};
+use crate::{DeliveredSegment, Delivery, PragueForm, RoundTrips, RttIndependence};
 
 const MS: Span = Span::from_milliseconds(1);
 const SEGMENT: f64 = 1250.0;
@@ -283,4 +283,12 @@ fn marks_recoveries_and_idle_applications_bring_no_growth() {
     // Pacing may leave a part of the window unused.
     flow.take(&AckSample { is_window_used: false, ..ack(1, MS * 50, 1, 100, 0.0) });
     assert_near(flow.segments(), 100.01);
+}
+
+#[test]
+fn parameters_of_the_other_form_are_refused() {
+    let rate = PragueConfig { form: PragueForm::Rate, ..PragueConfig::default() };
+    assert!(rate.validate().is_ok());
+    assert!(PragueConfig { classic_fallback: true, ..rate }.validate().is_err());
+    assert!(PragueConfig { rtt_independence: RttIndependence::Additive, ..rate }.validate().is_err());
 }
