@@ -83,7 +83,7 @@ pub use control::law::{CongestionSignal, WindowLaw};
 pub use control::ledbat::LedbatConfig;
 pub use control::linux_2_6_cubic::Linux26Cubic;
 pub use control::linux_bic::LinuxBic;
-pub use control::prague::{PragueConfig, RttIndependence};
+pub use control::prague::{PragueConfig, PragueForm, RttIndependence};
 pub use control::reno::Reno;
 pub use control::vegas::VegasConfig;
 pub use control::westwood::Westwood;

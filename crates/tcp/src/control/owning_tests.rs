@@ -1,8 +1,9 @@
-//! Laws of every controller that owns recoveries.
+//! Laws of every controller that owns recoveries, and of those that answer marks themselves.
 
 use super::*;
 use crate::{
-    AckSample, CongestionSample, Control, DeliveredSegment, Delivery, Phase, RoundTrips, Span, Time, TimeoutResponse,
+    AckSample, CongestionSample, Control, DeliveredSegment, Delivery, Phase, PragueConfig, PragueForm, RoundTrips,
+    Span, Time, TimeoutResponse,
 };
 use proptest::prelude::*;
 
@@ -96,9 +97,19 @@ struct Connection {
     now: Time,
     /// The counters so far, and the segments in flight.
     counts: Delivery,
+    /// The first byte that is not yet acknowledged.
+    acknowledged: u64,
+    /// The window before the last answer to a loss, where the transport restores it.
+    undoes: Option<Control>,
 }
 
 impl Connection {
+    fn new(controller: Box<dyn Controller>, start: f64) -> Self {
+        let control = Control::new(libm::floor(start), f64::INFINITY);
+        let (now, counts) = (Time::ZERO, Delivery::default());
+        Self { controller, control, now, counts, acknowledged: 1, undoes: None }
+    }
+
     fn ack(&mut self, report: Report) {
         self.now = self.now.saturating_add(Span::from_picoseconds(report.gap_ps));
         let counts = &mut self.counts;
@@ -106,6 +117,7 @@ impl Connection {
         counts.in_flight = report.in_flight;
         (counts.newly_delivered, counts.newly_lost) = (report.delivered, report.lost);
         counts.delivered += report.delivered;
+        self.acknowledged += report.delivered;
         counts.marked += report.marked.min(report.delivered);
         let segment = report.between.map(|between| DeliveredSegment {
             delivered_before: counts.delivered.saturating_sub(between.max(1)),
@@ -132,8 +144,8 @@ impl Connection {
             now: self.now,
             acked_segments: report.delivered as f64,
             delivered_segments: report.delivered as f64,
-            acknowledged: 1,
-            next: 1,
+            acknowledged: self.acknowledged,
+            next: self.acknowledged.saturating_add(report.in_flight),
             is_window_used: true,
             echoes_mark: report.marked > 0,
             marked_segments: report.marked.min(report.delivered) as f64,
@@ -145,23 +157,49 @@ impl Connection {
     }
 
     fn take(&mut self, event: Event) {
-        let used_segments = self.control.congestion_window;
-        let congestion =
-            CongestionSample { now: self.now, used_segments, acknowledged: 1, next: 1, keeps_threshold: false };
+        let (before, acknowledged) = (self.control, self.acknowledged);
+        let congestion = CongestionSample {
+            now: self.now,
+            used_segments: before.congestion_window,
+            acknowledged,
+            next: acknowledged.saturating_add(self.counts.in_flight),
+            keeps_threshold: false,
+        };
         match event {
             Event::Ack(report) => self.ack(report),
-            Event::Loss => self.controller.on_loss(&congestion, &mut self.control),
+            Event::Loss => {
+                self.undoes = Some(before);
+                self.controller.on_loss(&congestion, &mut self.control);
+            }
             Event::Mark => self.controller.on_ecn(&congestion, &mut self.control),
             Event::Timeout { keeps_threshold, in_flight } => {
                 let congestion = CongestionSample { keeps_threshold, ..congestion };
+                self.undoes = (!keeps_threshold).then_some(before);
                 self.controller.on_timeout(&congestion, &mut self.control);
                 self.counts.in_flight = in_flight;
                 self.control.congestion_window = in_flight as f64 + 1.0;
             }
-            Event::Undo => self.controller.undo(),
+            Event::Undo if self.controller.needs().owns_recovery => self.controller.undo(),
+            Event::Undo => {
+                if let Some(earlier) = self.undoes.take() {
+                    let control = &mut self.control;
+                    control.congestion_window = before.congestion_window.max(earlier.congestion_window);
+                    control.slow_start_threshold = before.slow_start_threshold.max(earlier.slow_start_threshold);
+                    self.controller.undo();
+                }
+            }
             Event::Idle => self.controller.on_sent_after_idle(self.now, &mut self.control),
         }
     }
+}
+
+/// Prague in both forms.
+fn pragues() -> Vec<(bool, Box<dyn Controller>)> {
+    let tcp = TcpConfig { ecn: true, ..TcpConfig::default() };
+    let window = PragueConfig { transition_rounds: 20, classic_fallback: true, ..PragueConfig::default() };
+    let rate = PragueConfig { form: PragueForm::Rate, ..PragueConfig::default() };
+    let built = [(true, window), (false, rate)];
+    built.into_iter().map(|(is_window, config)| (is_window, prague::build(&config, &tcp))).collect()
 }
 
 /// All these controllers with their defaults.
@@ -180,8 +218,7 @@ proptest! {
     fn owned_windows_stay_sane(events in events(), seed in any::<u64>(), start in 1.0_f64..1e7) {
         for (name, mut controller) in controllers() {
             controller.seed(seed);
-            let control = Control::new(libm::floor(start), f64::INFINITY);
-            let mut connection = Connection { controller, control, now: Time::ZERO, counts: Delivery::default() };
+            let mut connection = Connection::new(controller, start);
             let mut largest = start.max(LEAST_WINDOW);
             for &event in &events {
                 connection.take(event);
@@ -196,6 +233,38 @@ proptest! {
                 }
                 connection.control.congestion_window = window.min(RECEIVER_WINDOW);
                 largest = largest.max(connection.control.congestion_window);
+            }
+        }
+    }
+
+    /// Whatever the times, rates and counts: Prague's window, threshold and rate are numbers. The window is at least
+    /// two segments after an ACK outside of recoveries, and no sign of congestion enlarges it. In the form with a
+    /// window it grows by at most a segment more than an ACK reports. In the form with a rate the rate is at least 100 kb/s.
+    #[test]
+    fn pragues_windows_stay_sane(events in events(), start in 1.0_f64..1e7) {
+        for (is_window, controller) in pragues() {
+            let mut connection = Connection::new(controller, start);
+            for &event in &events {
+                let before = connection.control.congestion_window;
+                connection.take(event);
+                let Control { congestion_window: window, slow_start_threshold: threshold, pacing_rate } =
+                    connection.control;
+                prop_assert!(window.is_finite() && window >= 1.0, "{window} after {event:?}");
+                prop_assert!(threshold >= 2.0, "{threshold} after {event:?}");
+                prop_assert!(!matches!(event, Event::Loss | Event::Mark) || window <= before, "{window}, {event:?}");
+                if let Some(rate) = pacing_rate {
+                    let least = if is_window { 1 } else { 100_000 };
+                    prop_assert!((least..=1_000_000_000_000_000).contains(&rate.bits_per_second()), "{rate}");
+                }
+                if let Event::Ack(report) = event {
+                    let is_timed = is_window || report.round_trip_ps.is_some_and(|round_trip| round_trip > 0);
+                    let has_floor = report.phase != Phase::Recovery && is_timed;
+                    prop_assert!(!has_floor || window >= 2.0, "{window} after {event:?}");
+                    let most = before.max(2.0) + report.delivered as f64 + 1.0;
+                    prop_assert!(!is_window || window <= most, "{before} to {window} after {event:?}");
+                    prop_assert!(report.phase != Phase::Recovery || window == before, "{before} to {window}");
+                }
+                connection.control.congestion_window = window.min(RECEIVER_WINDOW);
             }
         }
     }

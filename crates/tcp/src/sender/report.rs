@@ -11,6 +11,10 @@ impl Sender {
             let delivery = self.evaluate_delivery(delivered, ece, now);
             let ack = self.sample(delivered, false, ece, delivery.as_ref(), now);
             self.controller.on_ack(&ack, &mut self.connection.window);
+            if self.reports_every_ack {
+                // Marks may have reduced the window. The larger one would never count as used again.
+                self.limit_window();
+            }
             if self.validates {
                 self.validate_window(now);
             }

@@ -32,6 +32,8 @@ pub struct Path {
     pub rate: Option<Rate>,
     /// Packets that the bottleneck holds, the one in transmission included.
     pub limit: usize,
+    /// ECN-capable packets that find this many there are marked.
+    pub mark_from: usize,
     /// One-way delay, each way.
     pub delay: Span,
     /// Decides about the n-th segment (from 0) that the sender emits.
@@ -50,6 +52,7 @@ impl Path {
         Self {
             rate: None,
             limit: usize::MAX,
+            mark_from: usize::MAX,
             delay,
             late: delay * 3 / 2,
             policer: None,
@@ -239,7 +242,8 @@ impl Network {
                 if fate == Fate::Late {
                     arrival += self.path.late;
                 }
-                self.schedule(arrival, Event::Segment(segment, fate == Fate::Mark));
+                let is_marked = segment.ect && self.departures.len() > self.path.mark_from;
+                self.schedule(arrival, Event::Segment(segment, is_marked || fate == Fate::Mark));
             }
         }
         for ack in emitted.acks {
