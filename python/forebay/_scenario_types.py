@@ -1815,6 +1815,12 @@ class DctcpConfig(BaseModel):
     """
 
 
+PragueForm = TypeAliasType("PragueForm", Literal["window", "rate"])
+"""
+The state variable of Prague.
+"""
+
+
 RttIndependence = TypeAliasType(
     "RttIndependence", Literal["none", "rate", "scalable", "additive"]
 )
@@ -3461,6 +3467,10 @@ class PragueConfig(BaseModel):
         extra="forbid",
         populate_by_name=True,
     )
+    form: PragueForm = "window"
+    """
+    The state variable: "window" or "rate".
+    """
     rtt_independence: RttIndependence = "rate"
     """
     Independence of the round trip: "none", "rate", "scalable" or "additive" (`prague_rtt_scaling`).
@@ -4661,7 +4671,7 @@ Kind of a node.
 
 class TcpTransport(BaseModel):
     """
-    TCP: Reno, NewReno, BIC or CUBIC, with or without SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), CUBIC (RFC 9438), timeouts (RFC 6298), and optionally HyStart (RFC 9406), limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
+    TCP with a choice of congestion control, with or without SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), timeouts (RFC 6298), and optionally HyStart (RFC 9406), limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
     """
 
     model_config = ConfigDict(

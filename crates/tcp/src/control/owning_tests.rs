@@ -239,7 +239,8 @@ proptest! {
 
     /// Whatever the times, rates and counts: Prague's window, threshold and rate are numbers. The window is at least
     /// two segments after an ACK outside of recoveries, and no sign of congestion enlarges it. In the form with a
-    /// window it grows by at most a segment more than an ACK reports. In the form with a rate the rate is at least 100 kb/s.
+    /// window it grows by at most a segment more than an ACK reports. In the form with a rate the rate is at least 100
+    /// kb/s.
     #[test]
     fn pragues_windows_stay_sane(events in events(), start in 1.0_f64..1e7) {
         for (is_window, controller) in pragues() {

@@ -186,7 +186,7 @@ impl RatePrague {
         state.set_window = control.congestion_window;
     }
 
-    /// Half of window and rate, and the wait for fast growth: what single segments take to make up for it.
+    /// Half of window and rate. Fast growth waits as long as single segments take to make up for it.
     fn halve(&self, state: &mut State) {
         let target = self.target_rtt.seconds();
         let longer = (state.window / state.rate).max(target);
@@ -258,7 +258,7 @@ impl Controller for RatePrague {
         control.slow_start_threshold = control.congestion_window.max(LEAST_WINDOW);
     }
 
-    /// Not called: marks are answered with their ACKs.
+    /// The answer to a mark comes in `on_ack`.
     fn on_ecn(&mut self, _congestion: &CongestionSample, _control: &mut Control) {}
 
     /// A timeout is a loss, after which the window rises from one segment.

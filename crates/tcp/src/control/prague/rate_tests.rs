@@ -1,3 +1,5 @@
+//! The rate form, rule by rule.
+
 use super::*;
 use crate::{DeliveredSegment, Delivery, PragueForm, RoundTrips, RttIndependence};
 

@@ -233,7 +233,7 @@ impl Controller for Prague {
         (control.congestion_window, self.set_window) = (window, window);
     }
 
-    /// Not called: marks are answered with their ACKs.
+    /// The answer to a mark comes in `on_ack`.
     fn on_ecn(&mut self, _congestion: &CongestionSample, _control: &mut Control) {}
 
     fn on_timeout(&mut self, congestion: &CongestionSample, control: &mut Control) {

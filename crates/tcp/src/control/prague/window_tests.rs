@@ -1,3 +1,5 @@
+//! The window form, rule by rule.
+
 use super::*;
 use crate::{Delivery, RoundTrips};
 
