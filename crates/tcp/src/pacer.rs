@@ -259,7 +259,7 @@ mod tests {
             let mut departure = us(0);
             for _ in 0..most {
                 assert_eq!(pacer.earliest(SEGMENT, Some(rate), us(0)), us(0));
-                departure = departure + Span::from_microseconds(100);
+                departure += Span::from_microseconds(100);
                 pacer.note_sent(SEGMENT, departure, Some(rate), us(0));
             }
             assert_eq!(pacer.queued_bytes(us(0)), most * SEGMENT);
