@@ -1885,6 +1885,12 @@ Growth of the window at the start and after a timeout.
 """
 
 
+RecoveryKind = TypeAliasType("RecoveryKind", Literal["tcp", "quic"])
+"""
+Rules that detect losses and repair them.
+"""
+
+
 RateReduction = TypeAliasType(
     "RateReduction", Literal["at_once", "rate_halving", "proportional"]
 )
@@ -4477,6 +4483,10 @@ class TcpConfig(BaseModel):
     """
     Growth of the window at the start: "standard" (RFC 5681), "hystart" (Linux) or "hystart_plus_plus" (RFC 9406). Default: "hystart" with "cubic", otherwise "standard". BBR, Prague, Vegas and LEDBAT++ have their own.
     """
+    recovery: RecoveryKind = "tcp"
+    """
+    Detection and repair of losses: "tcp", whose rules `sack`, `fack` and `rack` choose, or "quic" (RFC 9002). The latter needs `sack` and `timestamps`. It excludes `fack`, `rack`, `tail_loss_probe`, `undo` and `rate_reduction`, of which it takes none from a preset. Each ACK then returns the timestamp of the segment that it answers, in or out of order.
+    """
     sack: bool = True
     """
     Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675).
@@ -4579,11 +4589,11 @@ class TcpConfig(BaseModel):
     """
     pacing: bool = False
     """
-    Whether segments are paced: they leave at a pacing rate, in bursts of a millisecond, instead of as soon as the window allows. Controllers that need it pace in any case. The rate is the controller's or, without one, 200 % of a window in a round trip while the window is below half of the threshold, and 120 % later (Linux). Needs `rack`.
+    Whether segments are paced: they leave at a pacing rate, in bursts of a millisecond, instead of as soon as the window allows. Controllers that need it pace in any case. The rate is the controller's or, without one, 200 % of a window in a round trip while the window is below half of the threshold, and 120 % later (Linux). Needs `rack` or the recovery "quic".
     """
     small_queues: bool = False
     """
-    Whether a sender stops while its own bytes wait in its private uplink: at most two segments or a millisecond of its pacing rate (TCP small queues of Linux). Needs `rack`.
+    Whether a sender stops while its own bytes wait in its private uplink: at most two segments or a millisecond of its pacing rate (TCP small queues of Linux). Needs `rack` or the recovery "quic".
     """
     ecn: bool = False
     """

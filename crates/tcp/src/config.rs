@@ -25,6 +25,18 @@ pub enum SlowStart {
     HyStartPlusPlus,
 }
 
+/// Rules that detect losses and repair them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum RecoveryKind {
+    /// TCP's, of which `sack`, `fack` and `rack` choose one.
+    #[default]
+    Tcp,
+    /// QUIC's: by numbers of packets, by time and by probes, without a retransmission timeout (RFC 9002).
+    Quic,
+}
+
 /// Effect of partial ACKs on the retransmission timer in NewReno's fast recovery (RFC 6582, section 4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
@@ -180,10 +192,16 @@ macro_rules! parameters {
                 if self.sack == Some(false) {
                     (config.dsack, config.fack, config.rack, config.rate_reduction) = (false, false, false, None);
                 }
+                let is_quic = self.recovery.unwrap_or(config.recovery) == RecoveryKind::Quic;
+                if is_quic {
+                    // QUIC has rules of its own for all of these.
+                    (config.fack, config.rack, config.tail_loss_probe) = (false, false, false);
+                    (config.undo, config.rate_reduction) = (false, None);
+                }
                 config.ecn |= self.congestion_control.unwrap_or(config.congestion_control).needs().ecn != EcnNeed::Any;
                 let has_rack = config.rack && self.rack != Some(false);
                 config.tail_loss_probe &= has_rack;
-                config.small_queues &= has_rack;
+                config.small_queues &= has_rack || is_quic;
                 config.undo &= config.dsack || self.timestamps.unwrap_or(config.timestamps);
                 $(if let Some(value) = self.$field { config.$field = value; })*
                 config
@@ -199,6 +217,11 @@ parameters! {
     /// Growth of the window at the start: "standard" (RFC 5681), "hystart" (Linux) or "hystart_plus_plus" (RFC 9406).
     /// Default: "hystart" with "cubic", otherwise "standard". BBR, Prague, Vegas and LEDBAT++ have their own.
     slow_start: Option<SlowStart> = None,
+    /// Detection and repair of losses: "tcp", whose rules `sack`, `fack` and `rack` choose, or "quic" (RFC 9002). The
+    /// latter needs `sack` and `timestamps`. It excludes `fack`, `rack`, `tail_loss_probe`, `undo` and
+    /// `rate_reduction`, of which it takes none from a preset. Each ACK then returns the timestamp of the segment that
+    /// it answers, in or out of order.
+    recovery: RecoveryKind = RecoveryKind::Tcp,
     /// Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675).
     sack: bool = false,
     /// How recovery with SACK reaches the reduced window: "at_once" (RFC 6675), "rate_halving" (Linux before 3.2,
@@ -266,10 +289,11 @@ parameters! {
     limited_transmit: bool = true,
     /// Whether segments are paced: they leave at a pacing rate, in bursts of a millisecond, instead of as soon as the
     /// window allows. Controllers that need it pace in any case. The rate is the controller's or, without one, 200 % of
-    /// a window in a round trip while the window is below half of the threshold, and 120 % later (Linux). Needs `rack`.
+    /// a window in a round trip while the window is below half of the threshold, and 120 % later (Linux). Needs `rack`
+    /// or the recovery "quic".
     pacing: bool = false,
     /// Whether a sender stops while its own bytes wait in its private uplink: at most two segments or a millisecond of
-    /// its pacing rate (TCP small queues of Linux). Needs `rack`.
+    /// its pacing rate (TCP small queues of Linux). Needs `rack` or the recovery "quic".
     small_queues: bool = false,
     /// Explicit congestion notification (RFC 3168). Default: true with "dctcp" and "prague", which are made for it.
     ecn: bool = false,
@@ -337,6 +361,7 @@ impl TcpConfig {
     /// The first parameter that is outside its bound.
     pub fn validate(&self) -> Result<(), ParameterError> {
         self.congestion_control.validate()?;
+        self.validate_recovery()?;
         let has_way_down = self.sack || self.rate_reduction.is_none_or(|rule| rule == RateReduction::AtOnce);
         require(has_way_down, "rate_reduction", "be \"at_once\" unless sack is true")?;
         require(self.sack || !self.dsack, "dsack", "be false unless sack is true")?;
@@ -344,12 +369,14 @@ impl TcpConfig {
         require(!(self.fack && self.rack), "fack", "be false where rack is true")?;
         require(self.sack || !self.rack, "rack", "be false unless sack is true")?;
         require(self.rack || !self.tail_loss_probe, "tail_loss_probe", "be false unless rack is true")?;
-        require(self.rack || !self.pacing, "pacing", "be false unless rack is true")?;
-        require(self.rack || !self.small_queues, "small_queues", "be false unless rack is true")?;
+        let is_timed = self.rack || self.is_quic();
+        let bound = "be false unless rack is true or recovery is \"quic\"";
+        require(is_timed || !self.pacing, "pacing", bound)?;
+        require(is_timed || !self.small_queues, "small_queues", bound)?;
         require(
-            self.rack || !self.congestion_control.needs_rack(),
+            is_timed || !self.congestion_control.needs_timed_recovery(),
             "congestion_control",
-            "be another one unless rack is true: it measures the delivery of each segment",
+            "be another one unless rack is true or recovery is \"quic\": it measures the delivery of each segment",
         )?;
         require(self.timestamps || self.dsack || !self.undo, "undo", "be false unless timestamps or dsack is true")?;
         self.validate_ecn()?;
@@ -378,6 +405,26 @@ impl TcpConfig {
         require(self.timer_granularity <= Span::from_seconds(1), "timer_granularity", "be at most 1 s")?;
         require(self.delayed_ack_timeout > Span::ZERO, "delayed_ack_timeout", "be longer than 0 s")?;
         require(self.delayed_ack_timeout <= Span::from_milliseconds(500), "delayed_ack_timeout", "be at most 500 ms")
+    }
+
+    /// RFC 9002's recovery needs what acknowledges each segment, and takes the place of TCP's.
+    fn validate_recovery(&self) -> Result<(), ParameterError> {
+        if !self.is_quic() {
+            return Ok(());
+        }
+        let has_details = self.sack && self.timestamps;
+        require(has_details, "recovery", "be \"tcp\" unless sack and timestamps are true")?;
+        let bound = "be false where recovery is \"quic\"";
+        require(!self.fack, "fack", bound)?;
+        require(!self.rack, "rack", bound)?;
+        require(!self.tail_loss_probe, "tail_loss_probe", bound)?;
+        require(!self.undo, "undo", bound)?;
+        require(self.rate_reduction.is_none(), "rate_reduction", "be absent where recovery is \"quic\"")
+    }
+
+    /// Whether losses are recovered by RFC 9002.
+    pub(crate) fn is_quic(&self) -> bool {
+        self.recovery == RecoveryKind::Quic
     }
 
     fn validate_ecn(&self) -> Result<(), ParameterError> {

@@ -19,6 +19,10 @@ fn bic(beta: f64, max_increment: u32, smooth_part: u32) -> CongestionControl {
     CongestionControl::Bic(BicConfig { beta, max_increment, smooth_part, ..BicConfig::default() })
 }
 
+fn quic() -> TcpConfig {
+    TcpConfig { recovery: RecoveryKind::Quic, sack: true, timestamps: true, ..TcpConfig::default() }
+}
+
 #[test]
 fn an_error_names_field_and_bound() {
     type Spoil = fn(&mut TcpConfig);
@@ -39,6 +43,13 @@ fn an_error_names_field_and_bound() {
         ("rate_reduction", |c| c.rate_reduction = Some(RateReduction::Proportional)),
         ("fack", |c| c.fack = true),
         ("dsack", |c| c.dsack = true),
+        ("recovery", |c| (c.recovery, c.sack) = (RecoveryKind::Quic, true)),
+        ("recovery", |c| (c.recovery, c.timestamps) = (RecoveryKind::Quic, true)),
+        ("fack", |c| (*c, c.fack) = (quic(), true)),
+        ("rack", |c| (*c, c.rack) = (quic(), true)),
+        ("tail_loss_probe", |c| (*c, c.tail_loss_probe) = (quic(), true)),
+        ("undo", |c| (*c, c.undo) = (quic(), true)),
+        ("rate_reduction", |c| (*c, c.rate_reduction) = (quic(), Some(RateReduction::AtOnce))),
         ("rack", |c| c.rack = true),
         ("tail_loss_probe", |c| (c.sack, c.tail_loss_probe) = (true, true)),
         ("pacing", |c| c.pacing = true),
@@ -68,6 +79,25 @@ fn an_error_names_field_and_bound() {
         spoil(&mut config);
         let error = config.validate().unwrap_err();
         assert_eq!(error.field, *field);
+    }
+}
+
+#[cfg(feature = "config")]
+#[test]
+fn the_recovery_of_quic_drops_what_it_replaces_from_a_preset_only() {
+    for preset in [None, Some(Preset::Linux), Some(Preset::Rfc)] {
+        let given = || Given { preset, recovery: Some(RecoveryKind::Quic), ..Given::default() };
+        let config = given().resolve();
+        assert_eq!(config.validate(), Ok(()));
+        assert!(config.dsack && !(config.fack || config.rack || config.tail_loss_probe || config.undo));
+        let paced = Given { pacing: Some(true), small_queues: Some(true), ..given() };
+        assert_eq!(paced.resolve().validate(), Ok(()));
+        let explicit = Given { rack: Some(true), ..given() };
+        assert_eq!(explicit.resolve().validate().unwrap_err().field, "rack");
+        let without = Given { timestamps: Some(false), ..given() };
+        assert_eq!(without.resolve().validate().unwrap_err().field, "recovery");
+        let tcp = Given { preset, recovery: Some(RecoveryKind::Tcp), ..Given::default() };
+        assert_eq!(tcp.resolve(), Given { preset, ..Given::default() }.resolve());
     }
 }
 
@@ -107,6 +137,8 @@ fn a_parameter_may_be_at_its_bound() {
         |c| c.delayed_ack_timeout = Span::from_milliseconds(500),
         |c| (c.sack, c.dsack, c.undo) = (true, true, true),
         |c| (c.timestamps, c.undo) = (true, true),
+        |c| (*c, c.pacing, c.small_queues) = (quic(), true, true),
+        |c| (*c, c.congestion_control) = (quic(), CongestionControl::Bbr(crate::BbrConfig::default())),
     ];
     for (index, set) in cases.iter().enumerate() {
         let mut config = TcpConfig::default();

@@ -84,8 +84,8 @@ macro_rules! controllers {
                 }
             }
 
-            /// Whether it measures the delivery of each segment, which only recovery by time does.
-            pub(crate) fn needs_rack(&self) -> bool {
+            /// Whether it measures the delivery of each segment, which only the recoveries by time do.
+            pub(crate) fn needs_timed_recovery(&self) -> bool {
                 let controller = self.build(&TcpConfig::default());
                 let needs = controller.needs();
                 needs.delivery || needs.owns_recovery || controller.pacing().is_some()

@@ -26,6 +26,7 @@
 //! | `control/hystart_plus_plus.rs` | HyStart++ | RFC 9406 |
 //! | `recovery.rs`, `newreno.rs`, `sack.rs` | recoveries | RFC 5681, 6582, 6675 |
 //! | `rack.rs`, `sent_segments.rs` | recovery by time, tail loss probe | RFC 8985 |
+//! | `quic.rs` | QUIC's recovery: numbers of packets, time and probes | RFC 9002 |
 //! | `fack.rs` | a recovery that finds lost retransmissions | Mathis & Mahdavi 1996, ns-2 2.35 |
 //! | `rate_reduction.rs` | how the recovery with SACK comes down to the reduced window | RFC 6675, 9937 |
 //! | `timeout.rs` | response to a timeout, by the RFCs or as Linux | RFC 5681, 6298, 3465; Linux 6.12 |
@@ -52,6 +53,7 @@ mod fack;
 mod newreno;
 mod pacer;
 mod presets;
+mod quic;
 mod rack;
 mod rate_reduction;
 mod receiver;
@@ -68,7 +70,8 @@ mod window_validation;
 
 pub use accurate_ecn::OPTION_BYTES as ACCURATE_ECN_OPTION_BYTES;
 pub use config::{
-    EcnFloor, FullAckWindow, IdleRestart, MinRtoOf, PartialAckTimer, RateReduction, ReductionBase, SlowStart, TcpConfig,
+    EcnFloor, FullAckWindow, IdleRestart, MinRtoOf, PartialAckTimer, RateReduction, RecoveryKind, ReductionBase,
+    SlowStart, TcpConfig,
 };
 pub use connection::SenderCounters;
 pub use control::CongestionControl;

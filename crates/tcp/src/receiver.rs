@@ -6,14 +6,15 @@
 //! (D-SACK), echoes marks until the sender has reacted, and returns timestamps.
 //!
 //! # Source
-//! RFC 5681, section 4.2 (when to acknowledge); RFC 2018, section 4 (which SACK blocks); RFC 2883 (D-SACK); RFC 3168,
-//! section 6.1.3 (the echo); RFC 8257, section 3.2 (DCTCP's); RFC 7323, section 4.3 (which timestamp).
+//! RFC 5681, section 4.2 (when to acknowledge); RFC 2018, section 4 (which SACK blocks); RFC 2883 (D-SACK). RFC 3168,
+//! section 6.1.3 (the echo); RFC 8257, section 3.2 (DCTCP's). RFC 7323, section 4.3 (which timestamp); RFC 9002,
+//! section 5.1, with the recovery "quic": that of the latest arrival.
 //!
 //! # Where we differ
 //! Data flows one way: the receiver sends no data, and no FIN of its own. Data that it holds is never dropped.
 //!
 //! # Parameters
-//! `sack`, `dsack`, `timestamps`, `delayed_ack`, `delayed_ack_timeout`, `ecn`, `handshake`.
+//! `sack`, `dsack`, `recovery`, `timestamps`, `delayed_ack`, `delayed_ack_timeout`, `ecn`, `handshake`.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -21,7 +22,7 @@ use alloc::vec::Vec;
 use crate::{Ack, AckOut, EcnCodepoint, EcnFeedback, SackBlocks, Segment, Span, TcpConfig, Time, accurate_ecn};
 
 /// Segments after which a delayed ACK is sent (RFC 5681, 4.2).
-const DELAYED_SEGMENTS: u32 = 2;
+const DELAYED_SEGMENTS: u16 = 2;
 
 /// A FIN's number that no sequence number exceeds: none is known.
 const NO_FIN: u64 = u64::MAX;
@@ -40,12 +41,14 @@ pub struct Receiver {
     /// The delay of an ACK; zero for none.
     delay: Span,
     /// Segments not yet acknowledged.
-    delayed: u32,
+    delayed: u16,
     sack: bool,
     dsack: bool,
     wants_ecn: bool,
     /// The ECN echo of the next ACK: a mark has come, and no CWR since; or, for DCTCP, the last segment was marked.
     echo: bool,
+    /// An ACK returns the timestamp of the latest arrival, in order or not, as in QUIC.
+    returns_latest: bool,
     /// ECN beyond RFC 3168.
     marks: Option<Box<Marks>>,
     timestamps: Timestamps,
@@ -120,6 +123,7 @@ impl Receiver {
             dsack: config.dsack,
             wants_ecn: config.ecn,
             echo: false,
+            returns_latest: config.timestamps && config.is_quic(),
             marks: Marks::new(config).map(Box::new),
             timestamps: Timestamps {
                 recent: if config.timestamps { Time::ZERO } else { Time::NEVER },
@@ -141,7 +145,7 @@ impl Receiver {
         {
             return self.on_segment(&Segment { seq, payload_bytes, sent, ..Segment::default() }, false, now, out);
         }
-        self.timestamps.learn(seq, sent);
+        self.learn_timestamp(seq, sent);
         self.next = seq + u64::from(payload_bytes);
         self.send_ack(SackBlocks::default(), false, out);
     }
@@ -156,7 +160,7 @@ impl Receiver {
             return;
         }
         let acknowledges_at_once = self.note_mark(segment, ce, out);
-        self.timestamps.learn(segment.seq, segment.sent);
+        self.learn_timestamp(segment.seq, segment.sent);
         if segment.fin {
             self.fin = segment.end() - 1;
         }
@@ -203,6 +207,16 @@ impl Receiver {
         self.next > self.fin
     }
 
+    /// Takes the timestamp of a segment that begins at `seq`.
+    #[inline]
+    fn learn_timestamp(&mut self, seq: u64, sent: Time) {
+        if self.returns_latest {
+            self.timestamps.recent = sent;
+        } else {
+            self.timestamps.learn(seq, sent);
+        }
+    }
+
     /// Takes note of a mark, or of none. Returns whether the segment calls for an ACK at once.
     fn note_mark(&mut self, segment: &Segment, ce: bool, out: &mut impl AckOut) -> bool {
         match self.marks.as_ref().map_or(EcnFeedback::Classic, |marks| marks.feedback) {
@@ -224,7 +238,7 @@ impl Receiver {
 
     fn on_syn(&mut self, segment: &Segment, ce: bool, out: &mut impl AckOut) {
         self.next = self.next.max(1);
-        self.timestamps.learn(segment.seq, segment.sent);
+        self.learn_timestamp(segment.seq, segment.sent);
         self.timestamps.last_acknowledged = self.next;
         let marks = self.marks.as_ref();
         let ace = marks.filter(|_| segment.accurate_ecn_setup).map(|marks| marks.syn_ack(segment, ce));
@@ -376,6 +390,21 @@ mod tests {
         let (_, acks) = after(&config, &[1, 2, 3, 5, 4, 6]);
         // 1 and 2 together; 3 waits, and 5, out of order, takes it along; 4 fills the gap; 6 waits.
         assert_eq!(acks.0.iter().map(|ack| ack.ack).collect::<Vec<_>>(), [3, 4, 6]);
+    }
+
+    #[test]
+    fn with_quics_recovery_an_ack_returns_the_time_of_the_latest_arrival() {
+        let tcp = TcpConfig { timestamps: true, ..sack_config() };
+        let quic = TcpConfig { recovery: crate::RecoveryKind::Quic, ..tcp.clone() };
+        for (config, expected) in [(tcp, [10, 10, 15]), (quic, [10, 30, 15])] {
+            let mut receiver = Receiver::new(&config);
+            let mut acks = Acks::default();
+            // The third fills the gap.
+            for (seq, sent) in [(1, 10), (3, 30), (2, 15)] {
+                receiver.on_plain_segment(seq, 1, Time::from_picoseconds(sent), Time::ZERO, &mut acks);
+            }
+            assert!(acks.0.iter().map(|ack| ack.echo).eq(expected.map(Time::from_picoseconds)));
+        }
     }
 
     #[test]

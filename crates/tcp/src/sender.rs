@@ -25,6 +25,7 @@ use crate::departures::Departures;
 use crate::fack::ForwardAckRecovery;
 use crate::newreno::NewRenoRecovery;
 use crate::pacer::Pacer;
+use crate::quic::QuicRecovery;
 use crate::rack::RackRecovery;
 use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, RecoveryContext, RenoRecovery};
 use crate::sack::SackRecovery;
@@ -79,6 +80,7 @@ impl Sender {
     #[must_use]
     pub fn new(config: &TcpConfig) -> Self {
         let recovery: Box<dyn Recovery> = match config.congestion_control {
+            _ if config.is_quic() => Box::new(QuicRecovery::new(config)),
             _ if config.rack => Box::new(RackRecovery::new(config)),
             _ if config.fack => Box::new(ForwardAckRecovery::new(config)),
             _ if config.sack => Box::new(SackRecovery::new(config)),

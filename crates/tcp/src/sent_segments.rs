@@ -73,6 +73,12 @@ impl SentSegments {
         }
     }
 
+    /// The first segment from `from` on that has not arrived.
+    pub fn first_missing(&self, from: u64) -> Option<SentSegment> {
+        let index = self.segments.partition_point(|segment| segment.start < from);
+        self.segments.range(index..).find(|segment| !segment.is_sacked).copied()
+    }
+
     /// The segment with the highest number.
     pub fn last(&self) -> Option<SentSegment> {
         self.segments.back().copied()

@@ -2,7 +2,10 @@
 
 mod network;
 
-use forebay_tcp::{CongestionControl, FullAckWindow, PartialAckTimer, Preset, RateReduction, Span, TcpConfig, Time};
+use forebay_tcp::{
+    Bbr3Config, BbrConfig, CongestionControl, CubicConfig, FullAckWindow, PartialAckTimer, Preset, RateReduction,
+    RecoveryKind, Span, TcpConfig, Time,
+};
 use forebay_units::Rate;
 use network::{Fate, Network, Path, at_ms};
 use proptest::prelude::*;
@@ -12,6 +15,36 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 /// Something with probability `percent` / 100.
 fn happens(rng: &mut Pcg64Mcg, percent: u32) -> bool {
     rng.next_u32() % 100 < percent
+}
+
+/// A configuration or, where this is possible, the same one with QUIC's recovery.
+fn any_recovery() -> impl Strategy<Value = TcpConfig> {
+    let controller = proptest::option::of(proptest::sample::select(vec![
+        CongestionControl::Cubic(CubicConfig::default()),
+        CongestionControl::Bbr(BbrConfig::default()),
+        CongestionControl::Bbr3(Bbr3Config::default()),
+    ]));
+    let switches = (any::<bool>(), any::<bool>(), any::<bool>());
+    (any_config(), switches, controller).prop_map(|(config, (is_quic, dsack, pacing), controller)| {
+        if !is_quic {
+            return config;
+        }
+        TcpConfig {
+            recovery: RecoveryKind::Quic,
+            congestion_control: controller.unwrap_or(config.congestion_control),
+            pacing,
+            sack: true,
+            timestamps: true,
+            dsack,
+            rate_reduction: None,
+            fack: false,
+            rack: false,
+            tail_loss_probe: false,
+            undo: false,
+            max_rto: Span::from_seconds(10).max(config.initial_rto),
+            ..config
+        }
+    })
 }
 
 fn any_config() -> impl Strategy<Value = TcpConfig> {
@@ -55,7 +88,7 @@ proptest! {
 
     #[test]
     fn every_byte_arrives_once_whatever_is_lost_late_or_marked(
-        config in any_config(),
+        config in any_recovery(),
         bytes in 0u64..120_000,
         loss_percent in 0u32..60,
         ack_loss_percent in 0u32..60,
