@@ -56,7 +56,7 @@ const WALLS: &[Wall] = &[
 ];
 
 /// Dependencies that a pure crate may always use: mathematics and the trait of a random generator.
-const PURE_LIBRARIES: &[&str] = &["libm", "rand_core"];
+const PURE_LIBRARIES: &[&str] = &["libm", "rand_core", "rand_pcg"];
 
 /// Dependencies that a pure crate may use behind its feature `config`, and so only as optional ones.
 const PURE_CONFIG_LIBRARIES: &[&str] = &["serde", "schemars"];
@@ -186,7 +186,10 @@ mod tests {
     #[test]
     fn a_heavy_library_in_a_pure_crate_is_caught() {
         let findings = check_one("forebay-tcp", &[dependency("rand", None, false)]);
-        assert_eq!(findings, ["forebay-tcp -> rand: a pure crate uses no other library than libm, rand_core"]);
+        assert_eq!(
+            findings,
+            ["forebay-tcp -> rand: a pure crate uses no other library than libm, rand_core, rand_pcg"]
+        );
     }
 
     #[test]

@@ -1,29 +1,14 @@
 //! The parameters of a TCP connection: documented, with units, defaults and source.
 
 use crate::accurate_ecn::OPTION_BYTES;
+use crate::control::setup::Setup;
 use crate::{
-    Bytes, CongestionControl, EcnCodepoint, EcnFeedback, EcnNeed, Needs, ParameterError, Preset, Segment, Span,
-    TimeoutResponse, require,
+    Bytes, CongestionControl, EcnCodepoint, EcnFeedback, EcnFloor, EcnNeed, Needs, ParameterError, Preset, Segment,
+    SlowStart, Span, TimeoutResponse, require,
 };
 
 /// Bytes of the timestamp option, with the two that align it (RFC 7323, appendix A).
 const TIMESTAMP_OPTION_BYTES: u64 = 12;
-
-/// Growth of the window at the start and after a timeout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
-pub enum SlowStart {
-    /// RFC 5681: doubles each round trip until the first loss or the threshold.
-    Standard,
-    /// Ends also when the delay rises, or when the ACKs of a round come without a gap for half a round trip (Ha & Rhee
-    /// 2011, as in Linux).
-    #[cfg_attr(feature = "config", serde(rename = "hystart"))]
-    HyStart,
-    /// Slows down when the delay rises, and ends if it stays high (RFC 9406).
-    #[cfg_attr(feature = "config", serde(rename = "hystart_plus_plus"))]
-    HyStartPlusPlus,
-}
 
 /// Rules that detect losses and repair them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,25 +59,6 @@ pub enum RateReduction {
     /// Evenly over the round trip (RFC 9937), as in Linux since 3.2.
     #[default]
     Proportional,
-}
-
-/// Lower bound of the window after marks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
-pub enum EcnFloor {
-    /// Two segments, as in Linux.
-    #[default]
-    TwoSegments,
-    /// One segment. The sender continues with that window.
-    OneSegment,
-    /// One segment; when a mark comes at one segment, the next is not sent before the retransmission timer expires (RFC
-    /// 3168, section 6.1.2).
-    Timer,
-    /// None: a mark at a window below two segments leaves less than one, so that only the retransmission timer sends. A
-    /// second mark in a row at a window of one doubles the timeout, which stays doubled until an ACK without an echo
-    /// arrives. As in ns-2 2.35.
-    Ns2,
 }
 
 /// Quantity that `min_rto` bounds.
@@ -462,6 +428,21 @@ impl TcpConfig {
     /// Whether packets without new data take part in ECN.
     pub(crate) fn ecn_control_packets(&self) -> bool {
         self.ecn_control_packets.unwrap_or_else(|| self.congestion_control.needs().ecn != EcnNeed::Any)
+    }
+
+    /// The properties that the controller uses.
+    pub(crate) fn setup(&self) -> Setup {
+        Setup {
+            payload_bytes: self.payload_bytes(),
+            header_bytes: self.header_bytes(),
+            initial_window_segments: self.initial_window_segments,
+            initial_threshold: self.initial_threshold(),
+            slow_start: self.slow_start(),
+            ecn: self.ecn,
+            ecn_floor: self.ecn_floor,
+            whole_segment_reduction: self.whole_segment_reduction,
+            timeout_response: self.timeout_response,
+        }
     }
 
     /// The slow start: the one given, or what goes with the window law.

@@ -3,7 +3,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::{Controller, Needs, ParameterError, TcpConfig};
+use crate::control::setup::Setup;
+use crate::{Controller, Needs, ParameterError};
 
 pub(crate) mod bbr;
 pub(crate) mod bbr3;
@@ -20,6 +21,7 @@ pub(crate) mod linux_cubic;
 pub(crate) mod loss_based;
 pub(crate) mod prague;
 pub(crate) mod reno;
+pub(crate) mod setup;
 pub(crate) mod slow_start;
 pub(crate) mod vegas;
 pub(crate) mod westwood;
@@ -86,14 +88,14 @@ macro_rules! controllers {
 
             /// Whether it measures the delivery of each segment, which only the recoveries by time do.
             pub(crate) fn needs_timed_recovery(&self) -> bool {
-                let controller = self.build(&TcpConfig::default());
+                let controller = self.build(&Setup::default());
                 let needs = controller.needs();
                 needs.delivery || needs.owns_recovery || controller.pacing().is_some()
             }
 
             /// The measurements and tasks of its controller.
             pub(crate) fn needs(&self) -> Needs {
-                self.build(&TcpConfig::default()).needs()
+                self.build(&Setup::default()).needs()
             }
 
             /// Checks its parameters.
@@ -105,10 +107,10 @@ macro_rules! controllers {
             }
 
             /// The controller of a sender with this configuration.
-            pub(crate) fn build(&self, tcp: &TcpConfig) -> Box<dyn Controller> {
+            pub(crate) fn build(&self, setup: &Setup) -> Box<dyn Controller> {
                 match self {
-                    $(Self::$bare => $bare_module::build(tcp),)*
-                    $(Self::$variant(config) => $module::build(config, tcp),)*
+                    $(Self::$bare => $bare_module::build(setup),)*
+                    $(Self::$variant(config) => $module::build(config, setup),)*
                 }
             }
         }

@@ -28,3 +28,22 @@ pub enum EcnCodepoint {
     /// ECT(1): L4S, for senders that answer the share of marks (RFC 9331).
     Ect1,
 }
+
+/// Lower bound of the window after marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum EcnFloor {
+    /// Two segments, as in Linux.
+    #[default]
+    TwoSegments,
+    /// One segment. The sender continues with that window.
+    OneSegment,
+    /// One segment; when a mark comes at one segment, the next is not sent before the retransmission timer expires (RFC
+    /// 3168, section 6.1.2).
+    Timer,
+    /// None: a mark at a window below two segments leaves less than one, so that only the retransmission timer sends. A
+    /// second mark in a row at a window of one doubles the timeout, which stays doubled until an ACK without an echo
+    /// arrives. As in ns-2 2.35.
+    Ns2,
+}

@@ -254,7 +254,7 @@ fn at_ms(ms: u64) -> Time {
 /// The data sent when `act` runs after 7 ms.
 fn sent_by(connection: &mut Connection, act: impl FnOnce(&mut RecoveryContext<'_>)) -> alloc::vec::Vec<u64> {
     let (mut out, mut reno) =
-        (Sent(alloc::vec::Vec::new()), crate::CongestionControl::NewReno.build(&TcpConfig::default()));
+        (Sent(alloc::vec::Vec::new()), crate::CongestionControl::NewReno.build(&TcpConfig::default().setup()));
     act(&mut RecoveryContext { connection, controller: &mut *reno, now: at_ms(7), out: &mut out });
     out.0
 }

@@ -70,8 +70,7 @@ mod window_validation;
 
 pub use accurate_ecn::OPTION_BYTES as ACCURATE_ECN_OPTION_BYTES;
 pub use config::{
-    EcnFloor, FullAckWindow, IdleRestart, MinRtoOf, PartialAckTimer, RateReduction, RecoveryKind, ReductionBase,
-    SlowStart, TcpConfig,
+    FullAckWindow, IdleRestart, MinRtoOf, PartialAckTimer, RateReduction, RecoveryKind, ReductionBase, TcpConfig,
 };
 pub use connection::SenderCounters;
 pub use control::CongestionControl;
@@ -88,10 +87,11 @@ pub use control::linux_2_6_cubic::Linux26Cubic;
 pub use control::linux_bic::LinuxBic;
 pub use control::prague::{PragueConfig, PragueForm, RttIndependence};
 pub use control::reno::Reno;
+pub use control::setup::SlowStart;
 pub use control::vegas::VegasConfig;
 pub use control::westwood::Westwood;
 pub use counterparts::COUNTERPARTS;
-pub use ecn::{EcnCodepoint, EcnFeedback};
+pub use ecn::{EcnCodepoint, EcnFeedback, EcnFloor};
 pub use forebay_units::control::{
     AckSample, CongestionSample, Control, Controller, DeliveredSegment, Delivery, EcnNeed, Needs, Pacing, Phase,
     RoundTrips,

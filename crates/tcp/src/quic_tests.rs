@@ -24,7 +24,7 @@ fn quic() -> (QuicRecovery, Connection) {
 
 /// Calls `act` with a turn of this connection at this time.
 fn turn(connection: &mut Connection, now: Time, act: impl FnOnce(&mut RecoveryContext<'_>)) {
-    let mut controller = crate::CongestionControl::NewReno.build(&TcpConfig::default());
+    let mut controller = crate::CongestionControl::NewReno.build(&TcpConfig::default().setup());
     let mut out = Nowhere;
     act(&mut RecoveryContext { connection, controller: &mut *controller, now, out: &mut out });
 }

@@ -34,7 +34,7 @@ fn the_tolerance_grows_with_dsacks_and_lasts_for_sixteen_recoveries() {
 }
 
 fn reno() -> alloc::boxed::Box<dyn crate::Controller> {
-    crate::CongestionControl::NewReno.build(&TcpConfig::default())
+    crate::CongestionControl::NewReno.build(&TcpConfig::default().setup())
 }
 
 fn at(ms: u64) -> Time {

@@ -87,7 +87,7 @@ impl Sender {
             CongestionControl::Reno => Box::new(RenoRecovery),
             _ => Box::new(NewRenoRecovery::new(config)),
         };
-        let controller = config.congestion_control.build(config);
+        let controller = config.congestion_control.build(&config.setup());
         let needs = controller.needs();
         let mut connection = Connection::new(config);
         connection.departures = match needs {

@@ -40,9 +40,10 @@ use core::ops::RangeInclusive;
 
 use rand_pcg::Pcg64Mcg;
 
+use crate::control::setup::Setup;
 use crate::{
-    AckSample, CongestionSample, Control, Controller, Delivery, Needs, Pacing, ParameterError, Phase, Rate, Span,
-    TcpConfig, Time, require,
+    AckSample, CongestionSample, Control, Controller, Delivery, Needs, Pacing, ParameterError, Phase, Rate, Span, Time,
+    require,
 };
 
 mod aggregation;
@@ -131,8 +132,8 @@ impl BbrConfig {
     }
 }
 
-pub(crate) fn build(config: &BbrConfig, tcp: &TcpConfig) -> Box<dyn Controller> {
-    Box::new(Bbr::new(*config, tcp.payload_bytes()))
+pub(crate) fn build(config: &BbrConfig, setup: &Setup) -> Box<dyn Controller> {
+    Box::new(Bbr::new(*config, setup.payload_bytes))
 }
 
 /// The whole number of Linux's units in a rate.

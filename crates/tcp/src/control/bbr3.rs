@@ -39,9 +39,10 @@ use alloc::vec::Vec;
 
 use rand_pcg::Pcg64Mcg;
 
+use crate::control::setup::Setup;
 use crate::{
     AckSample, CongestionSample, Control, Controller, DeliveredSegment, Needs, Pacing, ParameterError, Phase, Span,
-    TcpConfig, Time, require,
+    Time, require,
 };
 use model::{Aggregation, BandwidthFilter, Bounds, Ecn, FullPipe, LossRound, RoundTripFilter, Rounds, Sample};
 use parameters::{Constants, LARGEST_INITIAL_WINDOW, PROBE_BASE_WAIT};
@@ -95,8 +96,8 @@ impl Bbr3Config {
     }
 }
 
-pub(crate) fn build(config: &Bbr3Config, tcp: &TcpConfig) -> Box<dyn Controller> {
-    Box::new(Bbr3::new(config, tcp))
+pub(crate) fn build(config: &Bbr3Config, setup: &Setup) -> Box<dyn Controller> {
+    Box::new(Bbr3::new(config, setup))
 }
 
 /// The states; the middle four make up ProbeBW.
@@ -230,14 +231,14 @@ struct Bbr3 {
 
 impl Bbr3 {
     /// `bbr_init`.
-    fn new(config: &Bbr3Config, tcp: &TcpConfig) -> Self {
+    fn new(config: &Bbr3Config, setup: &Setup) -> Self {
         let constants = Constants::of(config.rules);
         Self {
             constants,
             rules: config.rules,
             least_window: f64::from(config.least_window_segments),
-            initial_window: f64::from(tcp.initial_window_segments).min(LARGEST_INITIAL_WINDOW),
-            payload_bits: f64::from(tcp.payload_bytes()) * 8.0,
+            initial_window: f64::from(setup.initial_window_segments).min(LARGEST_INITIAL_WINDOW),
+            payload_bits: f64::from(setup.payload_bytes) * 8.0,
             random: Pcg64Mcg::new(u128::from(FIRST_SEED)),
             state: State::Startup,
             pacing_gain: constants.startup_pacing_gain,

@@ -30,7 +30,8 @@
 use alloc::boxed::Box;
 
 use crate::control::loss_based::loss_based;
-use crate::{CongestionSignal, Control, Controller, ParameterError, RoundTrips, TcpConfig, Time, WindowLaw, require};
+use crate::control::setup::Setup;
+use crate::{CongestionSignal, Control, Controller, ParameterError, RoundTrips, Time, WindowLaw, require};
 
 /// The part of the distance to the maximum that a round trip covers, as a divisor (Linux's `BICTCP_B`).
 const SEARCH_DIVISOR: f64 = 4.0;
@@ -115,8 +116,8 @@ impl Bic {
     }
 }
 
-pub(crate) fn build(config: &BicConfig, tcp: &TcpConfig) -> Box<dyn Controller> {
-    loss_based(Bic::new(*config), tcp)
+pub(crate) fn build(config: &BicConfig, setup: &Setup) -> Box<dyn Controller> {
+    loss_based(Bic::new(*config), setup)
 }
 
 impl WindowLaw for Bic {

@@ -30,7 +30,8 @@ use alloc::boxed::Box;
 
 use crate::control::linux_cubic::LinuxCubic;
 use crate::control::loss_based::loss_based;
-use crate::{CongestionSignal, Control, Controller, ParameterError, RoundTrips, TcpConfig, Time, WindowLaw, require};
+use crate::control::setup::Setup;
+use crate::{CongestionSignal, Control, Controller, ParameterError, RoundTrips, Time, WindowLaw, require};
 
 /// The arithmetic of CUBIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,10 +75,10 @@ impl CubicConfig {
     }
 }
 
-pub(crate) fn build(config: &CubicConfig, tcp: &TcpConfig) -> Box<dyn Controller> {
+pub(crate) fn build(config: &CubicConfig, setup: &Setup) -> Box<dyn Controller> {
     match config.arithmetic {
-        CubicArithmetic::Exact => loss_based(Cubic::new(*config), tcp),
-        CubicArithmetic::Linux => loss_based(LinuxCubic::new(*config), tcp),
+        CubicArithmetic::Exact => loss_based(Cubic::new(*config), setup),
+        CubicArithmetic::Linux => loss_based(LinuxCubic::new(*config), setup),
     }
 }
 

@@ -29,9 +29,8 @@ use alloc::boxed::Box;
 
 use crate::control::loss_based::loss_based;
 use crate::control::reno::Reno;
-use crate::{
-    AckSample, CongestionSample, Control, Controller, EcnNeed, Needs, ParameterError, Phase, TcpConfig, require,
-};
+use crate::control::setup::Setup;
+use crate::{AckSample, CongestionSample, Control, Controller, EcnNeed, Needs, ParameterError, Phase, require};
 
 /// One, as alpha counts (`DCTCP_MAX_ALPHA`).
 const ONE: u32 = 1024;
@@ -105,9 +104,9 @@ struct Dctcp {
     reno: Box<dyn Controller>,
 }
 
-pub(crate) fn build(config: &DctcpConfig, tcp: &TcpConfig) -> Box<dyn Controller> {
+pub(crate) fn build(config: &DctcpConfig, setup: &Setup) -> Box<dyn Controller> {
     let share = MarkedShare::new(config.initial_alpha, config.gain_shift);
-    Box::new(Dctcp { share, reno: loss_based(Reno, tcp) })
+    Box::new(Dctcp { share, reno: loss_based(Reno, setup) })
 }
 
 impl Controller for Dctcp {
@@ -156,8 +155,8 @@ mod tests {
     use alloc::vec::Vec;
 
     fn dctcp() -> Dctcp {
-        let tcp = TcpConfig::default();
-        Dctcp { share: MarkedShare::new(ONE, 4), reno: loss_based(Reno, &tcp) }
+        let setup = Setup::default();
+        Dctcp { share: MarkedShare::new(ONE, 4), reno: loss_based(Reno, &setup) }
     }
 
     fn ack(acknowledged: u64, next: u64, delivered_segments: f64, marked_segments: f64) -> AckSample<'static> {

@@ -30,9 +30,9 @@
 use alloc::boxed::Box;
 
 use crate::control::loss_based::Reduction;
+use crate::control::setup::Setup;
 use crate::{
-    AckSample, CongestionSample, CongestionSignal, Control, Controller, Needs, ParameterError, Span, TcpConfig, Time,
-    require,
+    AckSample, CongestionSample, CongestionSignal, Control, Controller, Needs, ParameterError, Span, Time, require,
 };
 
 /// Windows at the start, during slowdowns and at least (4.1, 4.4; RFC 6817's `MIN_CWND`).
@@ -72,8 +72,8 @@ impl LedbatConfig {
     }
 }
 
-pub(crate) fn build(config: &LedbatConfig, tcp: &TcpConfig) -> Box<dyn Controller> {
-    Box::new(Ledbat::new(*config, Reduction::new(tcp)))
+pub(crate) fn build(config: &LedbatConfig, setup: &Setup) -> Box<dyn Controller> {
+    Box::new(Ledbat::new(*config, Reduction::new(setup)))
 }
 
 /// The measured delays (RFC 6817, 4.2).

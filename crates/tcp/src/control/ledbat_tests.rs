@@ -17,7 +17,7 @@ struct Flow {
 
 impl Flow {
     fn new(window: f64, threshold: f64) -> Self {
-        let mut ledbat = Ledbat::new(LedbatConfig::default(), Reduction::new(&TcpConfig::default()));
+        let mut ledbat = Ledbat::new(LedbatConfig::default(), Reduction::new(&Setup::default()));
         ledbat.delays.note(ms(60), Time::ZERO);
         ledbat.delays.recent = [Span::MAX; FILTERED_SAMPLES];
         Self { ledbat, control: Control::new(window, threshold), acknowledged: 0, now: Time::ZERO }

@@ -32,7 +32,8 @@ use alloc::boxed::Box;
 
 use crate::control::linux_bic::{AckCount, is_at_threshold, next_maximum, reduced};
 use crate::control::loss_based::loss_based;
-use crate::{CongestionSignal, Control, Controller, RoundTrips, Span, TcpConfig, Time, WindowLaw};
+use crate::control::setup::Setup;
+use crate::{CongestionSignal, Control, Controller, RoundTrips, Span, Time, WindowLaw};
 
 /// The number of ACKs is computed again after this time, in milliseconds, even if the window has not changed (HZ / 32).
 const REFRESH_MS: u64 = 1000 / 32;
@@ -133,8 +134,8 @@ impl Default for Linux26Cubic {
     }
 }
 
-pub(crate) fn build(tcp: &TcpConfig) -> Box<dyn Controller> {
-    loss_based(Linux26Cubic::new(), tcp)
+pub(crate) fn build(setup: &Setup) -> Box<dyn Controller> {
+    loss_based(Linux26Cubic::new(), setup)
 }
 
 impl WindowLaw for Linux26Cubic {

@@ -29,7 +29,8 @@
 use alloc::boxed::Box;
 
 use crate::control::loss_based::loss_based;
-use crate::{CongestionSignal, Control, Controller, RoundTrips, TcpConfig, Time, WindowLaw};
+use crate::control::setup::Setup;
+use crate::{CongestionSignal, Control, Controller, RoundTrips, Time, WindowLaw};
 
 /// The remaining part of the window after a sign of congestion, in 1024ths.
 const BETA_X1024: u32 = 819;
@@ -133,8 +134,8 @@ impl Default for LinuxBic {
     }
 }
 
-pub(crate) fn build(tcp: &TcpConfig) -> Box<dyn Controller> {
-    loss_based(LinuxBic::new(), tcp)
+pub(crate) fn build(setup: &Setup) -> Box<dyn Controller> {
+    loss_based(LinuxBic::new(), setup)
 }
 
 impl WindowLaw for LinuxBic {

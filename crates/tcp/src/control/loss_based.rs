@@ -5,10 +5,11 @@
 
 use crate::control::hystart::HyStart;
 use crate::control::hystart_plus_plus::HyStartPlusPlus;
+use crate::control::setup::Setup;
 use crate::control::slow_start::{SlowStartPolicy, StandardSlowStart};
 use crate::{
-    AckSample, CongestionSample, CongestionSignal, Control, Controller, EcnFloor, Needs, SlowStart, TcpConfig,
-    TimeoutResponse, WindowLaw,
+    AckSample, CongestionSample, CongestionSignal, Control, Controller, EcnFloor, Needs, SlowStart, TimeoutResponse,
+    WindowLaw,
 };
 use alloc::boxed::Box;
 
@@ -21,13 +22,13 @@ pub(crate) struct Reduction {
 }
 
 impl Reduction {
-    pub fn new(config: &TcpConfig) -> Self {
-        let least_marked_window = match config.ecn_floor {
+    pub fn new(setup: &Setup) -> Self {
+        let least_marked_window = match setup.ecn_floor {
             EcnFloor::TwoSegments => 2.0,
             EcnFloor::OneSegment | EcnFloor::Timer => 1.0,
             EcnFloor::Ns2 => 0.0,
         };
-        Self { least_marked_window, whole_segments: config.whole_segment_reduction }
+        Self { least_marked_window, whole_segments: setup.whole_segment_reduction }
     }
 
     /// Reduces the window to `target` segments, or to one after a timeout. The threshold is the whole part of `target`.
@@ -53,24 +54,24 @@ struct LossBased<L, S> {
 }
 
 /// The controller of this law, with the slow start of the configuration.
-pub(crate) fn loss_based<L: WindowLaw + 'static>(law: L, config: &TcpConfig) -> Box<dyn Controller> {
-    match config.slow_start() {
-        SlowStart::Standard => with_slow_start(law, StandardSlowStart, config),
-        SlowStart::HyStart => with_slow_start(law, HyStart::new(), config),
-        SlowStart::HyStartPlusPlus => with_slow_start(law, HyStartPlusPlus::new(config.initial_threshold()), config),
+pub(crate) fn loss_based<L: WindowLaw + 'static>(law: L, setup: &Setup) -> Box<dyn Controller> {
+    match setup.slow_start {
+        SlowStart::Standard => with_slow_start(law, StandardSlowStart, setup),
+        SlowStart::HyStart => with_slow_start(law, HyStart::new(), setup),
+        SlowStart::HyStartPlusPlus => with_slow_start(law, HyStartPlusPlus::new(setup.initial_threshold), setup),
     }
 }
 
 fn with_slow_start<L: WindowLaw + 'static, S: SlowStartPolicy + 'static>(
     law: L,
     slow_start: S,
-    config: &TcpConfig,
+    setup: &Setup,
 ) -> Box<dyn Controller> {
     Box::new(LossBased {
         law,
         slow_start,
-        reduction: Reduction::new(config),
-        forgets: config.timeout_response == TimeoutResponse::Linux,
+        reduction: Reduction::new(setup),
+        forgets: setup.timeout_response == TimeoutResponse::Linux,
     })
 }
 

@@ -195,17 +195,17 @@ impl Connection {
 
 /// Prague in both forms.
 fn pragues() -> Vec<(bool, Box<dyn Controller>)> {
-    let tcp = TcpConfig { ecn: true, ..TcpConfig::default() };
+    let setup = Setup { ecn: true, ..Setup::default() };
     let window = PragueConfig { transition_rounds: 20, classic_fallback: true, ..PragueConfig::default() };
     let rate = PragueConfig { form: PragueForm::Rate, ..PragueConfig::default() };
     let built = [(true, window), (false, rate)];
-    built.into_iter().map(|(is_window, config)| (is_window, prague::build(&config, &tcp))).collect()
+    built.into_iter().map(|(is_window, config)| (is_window, prague::build(&config, &setup))).collect()
 }
 
 /// All these controllers with their defaults.
 fn controllers() -> Vec<(&'static str, Box<dyn Controller>)> {
-    let tcp = TcpConfig { timeout_response: TimeoutResponse::Linux, ..TcpConfig::default() };
-    let built = CongestionControl::every().into_iter().map(|control| (control.name(), control.build(&tcp)));
+    let setup = Setup { timeout_response: TimeoutResponse::Linux, ..Setup::default() };
+    let built = CongestionControl::every().into_iter().map(|control| (control.name(), control.build(&setup)));
     let owns = |needs: Needs| needs.owns_recovery;
     built.filter(|(_, controller)| owns(controller.needs())).collect()
 }

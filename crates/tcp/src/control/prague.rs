@@ -43,7 +43,8 @@ mod window;
 
 use alloc::boxed::Box;
 
-use crate::{Controller, ParameterError, Span, TcpConfig, require};
+use crate::control::setup::Setup;
+use crate::{Controller, ParameterError, Span, require};
 
 /// The least window, in segments.
 const LEAST_WINDOW: f64 = 2.0;
@@ -107,9 +108,9 @@ impl PragueConfig {
     }
 }
 
-pub(crate) fn build(config: &PragueConfig, tcp: &TcpConfig) -> Box<dyn Controller> {
+pub(crate) fn build(config: &PragueConfig, setup: &Setup) -> Box<dyn Controller> {
     match config.form {
-        PragueForm::Window => Box::new(window::Prague::new(config, tcp)),
-        PragueForm::Rate => Box::new(rate::RatePrague::new(config, tcp)),
+        PragueForm::Window => Box::new(window::Prague::new(config, setup)),
+        PragueForm::Rate => Box::new(rate::RatePrague::new(config, setup)),
     }
 }

@@ -27,14 +27,15 @@
 use alloc::boxed::Box;
 
 use crate::control::loss_based::loss_based;
-use crate::{CongestionSignal, Control, Controller, RoundTrips, TcpConfig, Time, WindowLaw};
+use crate::control::setup::Setup;
+use crate::{CongestionSignal, Control, Controller, RoundTrips, Time, WindowLaw};
 
 /// Additive increase by one segment each round trip, decrease by half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reno;
 
-pub(crate) fn build(tcp: &TcpConfig) -> Box<dyn Controller> {
-    loss_based(Reno, tcp)
+pub(crate) fn build(setup: &Setup) -> Box<dyn Controller> {
+    loss_based(Reno, setup)
 }
 
 impl WindowLaw for Reno {

@@ -37,8 +37,8 @@ fn controllers() -> Vec<(&'static str, Box<dyn Controller>)> {
     let linux = CubicConfig { arithmetic: CubicArithmetic::Linux, ..CubicConfig::default() };
     let every = CongestionControl::every().into_iter().chain([CongestionControl::Cubic(linux)]);
     // A timeout may leave the threshold after growth by Linux's rules alone.
-    let tcp = TcpConfig { timeout_response: TimeoutResponse::Linux, ..TcpConfig::default() };
-    let built = every.map(|control| (control.name(), control.build(&tcp)));
+    let setup = Setup { timeout_response: TimeoutResponse::Linux, ..Setup::default() };
+    let built = every.map(|control| (control.name(), control.build(&setup)));
     // Others have laws of their own (`owning_tests.rs`).
     let is_plain = |needs: Needs| !needs.owns_recovery && !needs.answers_marks;
     built.filter(|(_, controller)| is_plain(controller.needs())).collect()

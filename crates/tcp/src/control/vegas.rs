@@ -31,9 +31,8 @@
 use alloc::boxed::Box;
 
 use crate::control::loss_based::Reduction;
-use crate::{
-    AckSample, CongestionSample, CongestionSignal, Control, Controller, Needs, ParameterError, Span, TcpConfig, require,
-};
+use crate::control::setup::Setup;
+use crate::{AckSample, CongestionSample, CongestionSignal, Control, Controller, Needs, ParameterError, Span, require};
 
 /// Samples in a round trip that are too few to judge it: one may be that of a delayed ACK, and the next one too.
 const TOO_FEW_SAMPLES: u32 = 2;
@@ -57,8 +56,8 @@ impl VegasConfig {
     }
 }
 
-pub(crate) fn build(config: &VegasConfig, tcp: &TcpConfig) -> Box<dyn Controller> {
-    Box::new(Vegas::new(*config, Reduction::new(tcp)))
+pub(crate) fn build(config: &VegasConfig, setup: &Setup) -> Box<dyn Controller> {
+    Box::new(Vegas::new(*config, Reduction::new(setup)))
 }
 
 #[derive(Clone, Debug)]
@@ -202,7 +201,7 @@ mod tests {
     impl Flow {
         /// A flow with a shortest round trip of 100 ms.
         fn new(window: f64, threshold: f64) -> Self {
-            let mut vegas = Vegas::new(VegasConfig::default(), Reduction::new(&TcpConfig::default()));
+            let mut vegas = Vegas::new(VegasConfig::default(), Reduction::new(&Setup::default()));
             vegas.base = ms(100);
             Self { vegas, control: Control::new(window, threshold), acknowledged: 0 }
         }

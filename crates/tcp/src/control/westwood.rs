@@ -29,7 +29,8 @@
 use alloc::boxed::Box;
 
 use crate::control::loss_based::loss_based;
-use crate::{AckSample, CongestionSignal, Control, Controller, Reno, RoundTrips, Span, TcpConfig, Time, WindowLaw};
+use crate::control::setup::Setup;
+use crate::{AckSample, CongestionSignal, Control, Controller, Reno, RoundTrips, Span, Time, WindowLaw};
 
 /// The weight of the last estimate in the filter.
 const MEMORY: f64 = 0.9;
@@ -55,8 +56,8 @@ struct Round {
     end: u64,
 }
 
-pub(crate) fn build(tcp: &TcpConfig) -> Box<dyn Controller> {
-    loss_based(Westwood::new(tcp.payload_bytes()), tcp)
+pub(crate) fn build(setup: &Setup) -> Box<dyn Controller> {
+    loss_based(Westwood::new(setup.payload_bytes), setup)
 }
 
 impl Westwood {
@@ -186,7 +187,7 @@ mod tests {
         let mut control = Control::new(40.0, 5.0);
         let mut law = measured();
         law.measure(&ack(at_ms(0), 0, 0));
-        let mut controller = loss_based(law, &TcpConfig::default());
+        let mut controller = loss_based(law, &Setup::default());
         controller.on_loss(&congestion(40.0), &mut control);
         assert_eq!(control, Control::new(15.0, 15.0));
         control = Control::new(40.0, 5.0);
@@ -202,20 +203,20 @@ mod tests {
     fn the_threshold_is_at_least_two() {
         let law = Westwood { rate: Some((1.0, 1.0)), shortest: Some(Span::from_milliseconds(50)), ..Westwood::new(1) };
         let mut control = Control::new(40.0, 5.0);
-        loss_based(law, &TcpConfig::default()).on_loss(&congestion(40.0), &mut control);
+        loss_based(law, &Setup::default()).on_loss(&congestion(40.0), &mut control);
         assert_eq!(control, Control::new(2.0, 2.0));
     }
 
     #[test]
     fn the_window_is_halved_before_the_first_sample() {
         let mut control = Control::new(40.0, 100.0);
-        loss_based(Westwood::new(1000), &TcpConfig::default()).on_loss(&congestion(40.0), &mut control);
+        loss_based(Westwood::new(1000), &Setup::default()).on_loss(&congestion(40.0), &mut control);
         assert_eq!(control, Control::new(20.0, 20.0));
     }
 
     #[test]
     fn slow_start_is_measured_too_and_growth_is_renos() {
-        let mut controller = loss_based(Westwood::new(1), &TcpConfig::default());
+        let mut controller = loss_based(Westwood::new(1), &Setup::default());
         let mut control = Control::new(10.0, 12.0);
         controller.on_ack(&ack(at_ms(100), 10, 20), &mut control);
         controller.on_ack(&ack(at_ms(200), 30, 40), &mut control);

@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 
 use super::*;
-use crate::{Bytes, Delivery, RoundTrips};
+use crate::{Delivery, RoundTrips};
 
 mod bounds;
 mod cycle;
@@ -73,9 +73,9 @@ struct Flow {
 impl Flow {
     /// A flow before its first ACK, with segments of 1400 bytes.
     fn new(config: Bbr3Config) -> Self {
-        let tcp = TcpConfig { segment: Bytes(1400), header: Bytes(0), ..TcpConfig::default() };
-        assert_eq!((tcp.payload_bytes(), tcp.initial_window_segments), (1400, 10));
-        let bbr = Bbr3::new(&config, &tcp);
+        let setup = Setup { payload_bytes: 1400, header_bytes: 0, ..Setup::default() };
+        assert_eq!((setup.payload_bytes, setup.initial_window_segments), (1400, 10));
+        let bbr = Bbr3::new(&config, &setup);
         Self { bbr, control: Control::new(10.0, f64::INFINITY), now: Time::ZERO, delivered: 0, lost: 0, marked: 0 }
     }
 

@@ -5,9 +5,8 @@
 //! segment at first, and later what fills a queue of 1 ms.
 
 use super::{LEAST_WINDOW, PragueConfig};
-use crate::{
-    AckSample, CongestionSample, Control, Controller, EcnNeed, Needs, Pacing, Phase, Rate, Span, TcpConfig, Time,
-};
+use crate::control::setup::Setup;
+use crate::{AckSample, CongestionSample, Control, Controller, EcnNeed, Needs, Pacing, Phase, Rate, Span, Time};
 
 /// Weight of a virtual round trip in alpha.
 const GAIN: f64 = 1.0 / 16.0;
@@ -69,10 +68,10 @@ struct Trip {
 }
 
 impl RatePrague {
-    pub fn new(config: &PragueConfig, tcp: &TcpConfig) -> Self {
+    pub fn new(config: &PragueConfig, setup: &Setup) -> Self {
         Self {
             target_rtt: config.target_rtt,
-            segment_bytes: f64::from(tcp.payload_bytes()),
+            segment_bytes: f64::from(setup.payload_bytes),
             alpha: 0.0,
             state: None,
             before_loss: None,

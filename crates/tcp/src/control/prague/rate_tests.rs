@@ -19,7 +19,7 @@ struct Flow {
 impl Flow {
     /// With a window of so many segments as the state, on a path of `rtt`.
     fn new(segments: f64, rtt: Span) -> Self {
-        let mut prague = RatePrague::new(&PragueConfig::default(), &TcpConfig::default());
+        let mut prague = RatePrague::new(&PragueConfig::default(), &Setup::default());
         prague.segment_bytes = SEGMENT;
         let control = Control::new(segments * WINDOW_FACTOR + 1.0, f64::INFINITY);
         let mut flow = Self { prague, control };
@@ -87,7 +87,7 @@ fn it_starts_with_the_window_of_the_transport() {
     assert_eq!((flow.state().wait, flow.prague.alpha), (8.0, 0.0));
     assert_eq!(flow.control.pacing_rate, Rate::new(20_000_000));
     // Nothing happens before there is a round trip.
-    let mut flow = Flow { prague: RatePrague::new(&PragueConfig::default(), &TcpConfig::default()), ..flow };
+    let mut flow = Flow { prague: RatePrague::new(&PragueConfig::default(), &Setup::default()), ..flow };
     let control = flow.control;
     flow.take(&AckSample { round_trips: RoundTrips::default(), ..ack(0, MS, 1, 2, 0.0) });
     assert_eq!(flow.control, control);

@@ -2,9 +2,8 @@
 
 use super::classic_queue::ClassicQueue;
 use super::{LEAST_WINDOW, LONGEST_INDEPENDENT, PragueConfig, RttIndependence};
-use crate::{
-    AckSample, CongestionSample, Control, Controller, EcnNeed, Needs, Pacing, Phase, Rate, Span, TcpConfig, Time,
-};
+use crate::control::setup::Setup;
+use crate::{AckSample, CongestionSample, Control, Controller, EcnNeed, Needs, Pacing, Phase, Rate, Span, Time};
 
 /// Weight of a round in alpha (`prague_shift_g`).
 const GAIN: f64 = 1.0 / 16.0;
@@ -44,14 +43,14 @@ pub(super) struct Prague {
 }
 
 impl Prague {
-    pub fn new(config: &PragueConfig, tcp: &TcpConfig) -> Self {
+    pub fn new(config: &PragueConfig, setup: &Setup) -> Self {
         let mut config = *config;
-        if !tcp.ecn {
+        if !setup.ecn {
             config.rtt_independence = RttIndependence::None;
         }
         Self {
             config,
-            packet_bytes: f64::from(tcp.payload_bytes()) + tcp.header_bytes() as f64,
+            packet_bytes: f64::from(setup.payload_bytes) + setup.header_bytes as f64,
             alpha: 1.0,
             has_seen_mark: false,
             window: 0.0,

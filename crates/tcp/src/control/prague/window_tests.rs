@@ -10,8 +10,8 @@ fn at(ms: u64) -> Time {
 }
 
 fn prague(config: PragueConfig) -> Prague {
-    let tcp = TcpConfig { ecn: true, ..TcpConfig::default() };
-    Prague { packet_bytes: 1500.0, ..Prague::new(&config, &tcp) }
+    let setup = Setup { ecn: true, ..Setup::default() };
+    Prague { packet_bytes: 1500.0, ..Prague::new(&config, &setup) }
 }
 
 const LOSS: CongestionSample = CongestionSample {
@@ -235,7 +235,7 @@ fn independence_starts_after_500_rounds_outside_of_slow_start() {
 
 #[test]
 fn without_ecn_it_is_reno_on_every_path() {
-    let mut controller = Prague::new(&PragueConfig::default(), &TcpConfig::default());
+    let mut controller = Prague::new(&PragueConfig::default(), &Setup::default());
     controller.rounds = 500;
     assert_eq!((controller.growth(MS), controller.virtual_round_trip(MS)), (1.0, MS));
 }
