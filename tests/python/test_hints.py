@@ -121,7 +121,7 @@ def test_a_graph_names_its_queues_as_the_option_takes_them(forebay: Command, tmp
         ('name = "voice"', "name = \u201cvoice\u201d", "quotes must be straight"),
         ('name = "voice"', 'name = "voice"\necn = True', "expected true"),
         ("transport.udp =", 'transport = "cubic"  # ', "it is a controller of TCP"),
-        ("transport.udp =", 'transport.tcp.congestion_control = "bbr"  # ', "not implemented: `cubic`"),
+        ("transport.udp =", 'transport.tcp.congestion_control = "htcp"  # ', "not implemented: `cubic`"),
     ],
 )
 def test_a_newcomer_is_shown_where_it_belongs(valid: str, mistake: str, hint: str) -> None:
