@@ -22,7 +22,7 @@
 
 /// The counter of marked packets at the start (r.cep, s.cep).
 const INITIAL_PACKETS: u64 = 5;
-/// The counter of a receiver whose SYN-ACK arrived marked begins one higher; ACE has this many values.
+/// The values of ACE.
 const ACE_VALUES: u64 = 8;
 /// Byte counters have 24 bits.
 const BYTES_MASK: u64 = (1 << 24) - 1;

@@ -411,6 +411,9 @@ impl TcpConfig {
 
     /// Feedback of marks: the one given, or the one that goes with the controller.
     pub(crate) fn ecn_feedback(&self) -> EcnFeedback {
+        if !self.ecn {
+            return EcnFeedback::Classic;
+        }
         self.ecn_feedback.unwrap_or_else(|| match self.congestion_control.needs() {
             Needs { ecn: EcnNeed::Dctcp, .. } => EcnFeedback::Dctcp,
             Needs { marks: true, .. } => EcnFeedback::Accurate,

@@ -178,3 +178,14 @@ fn the_congestion_window_is_limited_by_the_lesser_of_both_limits() {
         assert_eq!(config.congestion_window_limit(), expected);
     }
 }
+
+#[test]
+fn the_setup_of_controllers_has_the_same_defaults() {
+    let (setup, default) = (TcpConfig::default().setup(), Setup::default());
+    assert_eq!((setup.payload_bytes, setup.header_bytes), (default.payload_bytes, default.header_bytes));
+    assert_eq!(setup.initial_window_segments, default.initial_window_segments);
+    assert_eq!((setup.initial_threshold, setup.slow_start), (default.initial_threshold, default.slow_start));
+    assert_eq!((setup.ecn, setup.ecn_floor), (default.ecn, default.ecn_floor));
+    assert_eq!(setup.whole_segment_reduction, default.whole_segment_reduction);
+    assert_eq!(setup.timeout_response, default.timeout_response);
+}

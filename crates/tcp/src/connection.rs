@@ -112,7 +112,7 @@ pub(crate) struct Connection {
     /// The state that undoes the last reduction for a loss, if this is enabled.
     pub undo: Option<Box<Undo>>,
     wants_undo: bool,
-    /// If segments do not leave as soon as the window allows. Only with RACK.
+    /// If segments do not leave as soon as the window allows. Only with the recoveries by time.
     pub pacer: Option<Box<Pacer>>,
     /// The measurement of delivery, for a controller that needs it.
     pub delivery: Option<Box<DeliveryRate>>,

@@ -13,7 +13,8 @@
 //! # Where we differ
 //! The segments of a burst are packets of their own (no segmentation offload). Linux makes bursts longer on paths with
 //! a round trip of some milliseconds, and lets a queue exceed its limit by one burst; we do not. Tail loss probes and
-//! the first segment after a timeout do not wait. Recoveries other than `rack` send without a pacer.
+//! the first segment after a timeout do not wait. Recoveries other than `rack` and `recovery = "quic"` send without
+//! a pacer.
 //!
 //! # Parameters
 //! `pacing`, `small_queues`.

@@ -68,9 +68,12 @@ struct Marks {
 impl Marks {
     /// `None` if RFC 3168 holds.
     fn new(config: &TcpConfig) -> Option<Self> {
+        if !config.ecn {
+            return None;
+        }
         let (feedback, acks_are_capable) = (config.ecn_feedback(), config.ecn_control_packets());
         let is_special = feedback != EcnFeedback::Classic || acks_are_capable;
-        (config.ecn && is_special).then(|| Self {
+        is_special.then(|| Self {
             feedback,
             acks_are_capable,
             codepoint: config.ecn_codepoint(),

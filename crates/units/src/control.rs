@@ -181,7 +181,8 @@ pub struct AckSample<'a> {
     pub echoes_mark: bool,
     /// Segments that it reports as marked. 0 unless the controller needs it.
     pub marked_segments: f64,
-    /// The transport's response to losses.
+    /// The transport's response to losses. [`Phase::Timeout`] only if the controller owns recoveries: others open the
+    /// window after a timeout as always.
     pub phase: Phase,
     /// The round trips that the controller needs.
     pub round_trips: RoundTrips,

@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn beyond_gamma_slow_start_ends_at_the_expected_window_and_one() {
-        // Section IV.B. 40 - floor(4000 / 102) = 1 = gamma: slow start goes on.
+        // Section IV.B. 40 - floor(4000 / 102) = 1 = gamma: slow start continues.
         assert_eq!(Flow::new(40.0, f64::INFINITY).end_round(3, ms(102)), (41.0, f64::INFINITY));
         // 40 - floor(4000 / 103) = 2: min(W, 38 + 1), and ssthresh = max(min(ssthresh, W - 1), 2).
         assert_eq!(Flow::new(40.0, f64::INFINITY).end_round(3, ms(103)), (39.0, 38.0));

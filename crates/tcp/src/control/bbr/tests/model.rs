@@ -259,7 +259,7 @@ fn once_expired_it_is_measured_with_the_least_window() {
     assert_eq!(connection.bbr.state, State::ProbeBandwidth);
     assert_eq!(connection.bbr.min_round_trip_at, connection.now);
     assert!(connection.window() >= 86.0);
-    // `bbr_reset_mode`: without a full pipe, Startup goes on.
+    // `bbr_reset_mode`: without a full pipe, Startup continues.
     connection.bbr.is_pipe_full = false;
     connection.bbr.resume();
     assert_eq!(connection.bbr.state, State::Startup);
