@@ -4591,7 +4591,7 @@ class TcpConfig(BaseModel):
     """
     Whether segments are paced: they leave at a pacing rate, in bursts of a millisecond, instead of as soon as the window allows. Controllers that need it pace in any case. The rate is the controller's or, without one, 200 % of a window in a round trip while the window is below half of the threshold, and 120 % later (Linux). Needs `rack` or the recovery "quic".
     """
-    small_queues: bool = False
+    small_queues: bool = True
     """
     Whether a sender stops while its own bytes wait in its private uplink: at most two segments or a millisecond of its pacing rate (TCP small queues of Linux). Needs `rack` or the recovery "quic".
     """

@@ -1,6 +1,7 @@
 //! Warnings about simplifications that follow from the scenario alone.
 
 mod sizes;
+mod small_queues;
 
 use std::collections::BTreeSet;
 
@@ -13,8 +14,9 @@ use crate::schema::{Pause, ScenarioSpec};
 
 /// The warnings of a run of `spec`, which writes no files unless `writes_files`.
 pub(crate) fn warnings(spec: &ScenarioSpec, writes_files: bool) -> Vec<Warning> {
-    let single = [equal_paths(spec), traces(spec, writes_files), lossy_ethernet(spec)].into_iter().flatten();
-    single.chain(sizes::cut_sizes(spec)).collect()
+    let small_queues = small_queues::uplinks_with_queues(spec);
+    let single = [equal_paths(spec), traces(spec, writes_files), lossy_ethernet(spec), small_queues];
+    single.into_iter().flatten().chain(sizes::cut_sizes(spec)).collect()
 }
 
 /// Where links lose frames that PAUSE protects from losses at full buffers.

@@ -112,7 +112,8 @@ pub(crate) struct Connection {
     /// The state that undoes the last reduction for a loss, if this is enabled.
     pub undo: Option<Box<Undo>>,
     wants_undo: bool,
-    /// If segments do not leave as soon as the window allows. Only with the recoveries by time.
+    /// It stops while too many of its bytes wait in its own uplink. This and pacing: only with recoveries by time.
+    pub keeps_queue_small: bool,
     pub pacer: Option<Box<Pacer>>,
     /// The measurement of delivery, for a controller that needs it.
     pub delivery: Option<Box<DeliveryRate>>,
@@ -191,6 +192,7 @@ impl Connection {
             timed_end: 0,
             timed_since: Time::ZERO,
             departures: None,
+            keeps_queue_small: false,
             pacer: None,
             delivery: None,
             controller_owns_recovery: false,

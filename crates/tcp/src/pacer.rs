@@ -19,6 +19,7 @@
 //! # Parameters
 //! `pacing`, `small_queues`.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use forebay_units::control::{Control, Pacing};
@@ -70,9 +71,9 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// `None` if segments leave as the window allows.
-    pub fn new(pacing: Option<Pacing>, keeps_queue_small: bool, segment_bytes: u64) -> Option<Self> {
-        (pacing.is_some() || keeps_queue_small).then(|| Self {
+    /// Without `pacing` it only keeps the queue small.
+    pub fn new(pacing: Option<Pacing>, keeps_queue_small: bool, segment_bytes: u64) -> Self {
+        Self {
             pacing,
             next: Time::ZERO,
             burst: (Time::ZERO, 0),
@@ -82,7 +83,7 @@ impl Pacer {
             queued: VecDeque::new(),
             queued_bytes: 0,
             segment_bytes,
-        })
+        }
     }
 
     /// The earliest time of the next burst.
@@ -99,6 +100,14 @@ impl Pacer {
             self.queued.pop_front();
         }
         self.queued_bytes
+    }
+
+    /// Whether a segment of these bytes may leave now, whatever the pacing rate is.
+    #[inline]
+    fn lets_go_at_any_rate(&mut self, bytes: u64, now: Time) -> bool {
+        let room = (2 * self.segment_bytes).saturating_sub(bytes);
+        // Segments that have left since the last look only make more room.
+        self.pacing.is_none() && (self.queued_bytes <= room || self.queued_bytes(now) <= room)
     }
 
     /// The time from which a segment of these bytes may leave, at this pacing rate: `now`, or later.
@@ -139,16 +148,16 @@ impl Pacer {
         now
     }
 
-    /// A segment leaves the sender; `departure` is when it leaves the uplink.
-    pub fn note_sent(&mut self, bytes: u64, departure: Time, rate: Option<Rate>, now: Time) {
+    /// A segment joins the uplink, which it leaves at `departure`.
+    fn queue(&mut self, bytes: u64, departure: Time, now: Time) {
         if self.keeps_queue_small && departure > now {
-            self.queued_bytes(now);
             self.queued.push_back((departure, bytes));
             self.queued_bytes += bytes;
         }
-        if self.pacing.is_none() {
-            return;
-        }
+    }
+
+    /// A segment leaves the sender.
+    fn pace(&mut self, bytes: u64, rate: Option<Rate>, now: Time) {
         if self.unpaced_segments > 0 {
             self.unpaced_segments -= 1;
             return;
@@ -179,6 +188,10 @@ impl Connection {
 
     #[inline(never)]
     fn is_let_go(&mut self, payload: u64, now: Time) -> bool {
+        if self.pacer.as_mut().is_some_and(|pacer| pacer.lets_go_at_any_rate(payload, now)) {
+            self.resume_at = Time::NEVER;
+            return true;
+        }
         let rate = self.pacing_rate();
         let earliest = self.pacer.as_mut().map_or(now, |pacer| pacer.earliest(payload, rate, now));
         let is_let_go = earliest <= now;
@@ -186,14 +199,23 @@ impl Connection {
         is_let_go
     }
 
-    /// A segment of so much payload has left the sender, and leaves its host at `departure`.
+    /// A segment of so much payload has left the sender, and leaves its host at `departure`. A sender that does not
+    /// pace needs a pacer only once its segments wait in an uplink.
+    #[inline(always)]
     pub fn pace(&mut self, payload: u64, departure: Time, now: Time) {
-        if self.pacer.is_none() {
-            return;
+        if self.pacer.is_some() || self.keeps_queue_small && departure > now {
+            self.note_sent(payload, departure, now);
         }
-        let rate = self.pacing_rate();
-        if let Some(pacer) = &mut self.pacer {
-            pacer.note_sent(payload, departure, rate, now);
+    }
+
+    #[inline(never)]
+    fn note_sent(&mut self, payload: u64, departure: Time, now: Time) {
+        let unpaced = || Box::new(Pacer::new(None, true, self.segment_bytes));
+        let pacer = self.pacer.get_or_insert_with(unpaced);
+        pacer.queue(payload, departure, now);
+        if pacer.pacing.is_some() {
+            let rate = self.pacing_rate();
+            self.pacer.as_mut().expect("it is there").pace(payload, rate, now);
         }
     }
 }
@@ -216,14 +238,14 @@ mod tests {
             if earliest > now {
                 return (count, earliest);
             }
-            pacer.note_sent(SEGMENT, Time::ZERO, Some(rate), now);
+            pacer.pace(SEGMENT, Some(rate), now);
             count += 1;
         }
     }
 
     #[test]
     fn bursts_of_a_millisecond_follow_the_first_ten_segments() {
-        let mut pacer = Pacer::new(Some(Pacing::LINUX), false, SEGMENT).unwrap();
+        let mut pacer = Pacer::new(Some(Pacing::LINUX), false, SEGMENT);
         // 80 Mb/s are 10 segments a millisecond, of which 9 fit into 2^-10 s.
         let rate = Rate::megabits(80);
         assert_eq!(send(&mut pacer, rate, us(1000)), (10 + 9, us(1000 + 900 - 500 + 50)));
@@ -231,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_late_burst_makes_up_for_at_most_half_of_itself() {
-        let mut pacer = Pacer::new(Some(Pacing::LINUX), false, SEGMENT).unwrap();
+        let mut pacer = Pacer::new(Some(Pacing::LINUX), false, SEGMENT);
         pacer.unpaced_segments = 0;
         let rate = Rate::megabits(80);
         pacer.next = us(5000);
@@ -247,7 +269,7 @@ mod tests {
         for (rate, segments) in
             [(Rate::new(1_199_999).unwrap(), 1), (Rate::new(1_200_000).unwrap(), 2), (Rate::megabits(10_000), 65)]
         {
-            let mut pacer = Pacer::new(Some(Pacing::LINUX), false, SEGMENT).unwrap();
+            let mut pacer = Pacer::new(Some(Pacing::LINUX), false, SEGMENT);
             pacer.unpaced_segments = 0;
             assert_eq!(send(&mut pacer, rate, us(7)).0, segments, "{rate}");
         }
@@ -256,12 +278,12 @@ mod tests {
     #[test]
     fn a_small_queue_holds_two_segments_or_a_millisecond() {
         for (rate, most) in [(Rate::megabits(1), 2), (Rate::megabits(40), 5)] {
-            let mut pacer = Pacer::new(None, true, SEGMENT).unwrap();
+            let mut pacer = Pacer::new(None, true, SEGMENT);
             let mut departure = us(0);
             for _ in 0..most {
                 assert_eq!(pacer.earliest(SEGMENT, Some(rate), us(0)), us(0));
                 departure += Span::from_microseconds(100);
-                pacer.note_sent(SEGMENT, departure, Some(rate), us(0));
+                pacer.queue(SEGMENT, departure, us(0));
             }
             assert_eq!(pacer.queued_bytes(us(0)), most * SEGMENT);
             // The first of them makes room.

@@ -19,9 +19,10 @@ pub enum Preset {
     /// law. Headers of IPv4 and TCP.
     Rfc,
     /// A Linux sender and receiver as configured by default since 4.18: as "rfc", with CUBIC in whole segments and
-    /// HyStart. The minimum timeout is 200 ms above the smoothed round trip, and ACKs are delayed by 40 ms. Idle
-    /// windows are halved, the ACKs of slow start count in full, and reductions apply to the window rather than to the
-    /// data in flight. Sources: `net/ipv4/tcp_input.c`, `tcp_cubic.c`, `tcp_recovery.c`, `tcp_timer.c`.
+    /// HyStart, and with small queues. The minimum timeout is 200 ms above the smoothed round trip, and ACKs are
+    /// delayed by 40 ms. Idle windows are halved, the ACKs of slow start count in full, and reductions apply to the
+    /// window rather than to the data in flight. Sources: `net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_cubic.c`,
+    /// `tcp_recovery.c`, `tcp_timer.c`.
     Linux,
     /// ns-2 2.35 as installed, `Agent/TCP/Newreno` or `/Reno`: its `ns-default.tcl`. Segments of 1000 B, all of them
     /// payload; `max_window_segments` is its `window_`. With `sack` it is `Agent/TCP/Sack1`.
@@ -96,6 +97,7 @@ impl TcpConfig {
             reduction_base: ReductionBase::CongestionWindow,
             timeout_response: TimeoutResponse::Linux,
             idle_restart: IdleRestart::Halving,
+            small_queues: true,
             ..Self::rfc()
         }
     }

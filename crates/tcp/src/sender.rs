@@ -101,7 +101,8 @@ impl Sender {
         connection.delivery = needs.delivery.then(Box::default);
         let pacing = controller.pacing().or(config.pacing.then_some(Pacing::LINUX));
         let segment_bytes = connection.segment_bytes;
-        connection.pacer = Pacer::new(pacing, config.small_queues, segment_bytes).map(Box::new);
+        connection.pacer = pacing.map(|pacing| Box::new(Pacer::new(Some(pacing), config.small_queues, segment_bytes)));
+        connection.keeps_queue_small = config.small_queues;
         // A recovery that timestamps segments sees every ACK and sends every segment.
         connection.selective = recovery.sends_by_pipe();
         let initial_window = connection.window.congestion_window;

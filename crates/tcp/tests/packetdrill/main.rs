@@ -46,6 +46,7 @@ fn without_sack(config: TcpConfig) -> TcpConfig {
         sack: false,
         dsack: false,
         rack: false,
+        small_queues: false,
         tail_loss_probe: false,
         undo: false,
         rate_reduction: None,
