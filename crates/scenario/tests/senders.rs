@@ -42,8 +42,10 @@ fn a_mark_is_a_reduction_and_no_recovery() {
     assert!(!states.contains(&"recovery") && states.len() > 20);
     // Alpha starts at 1, and is a share.
     let alpha = &support::series(&result, "tcp", "alpha").values;
-    assert!(alpha[10] == 1.0 && alpha[10..].iter().all(|share| (0.0..=1.0).contains(share)));
-    support::assert_near("alpha", alpha[2_000..].iter().sum::<f64>() / 2_000.0, 0.2, 0.5);
+    let first = alpha.iter().position(|share| share.is_finite()).unwrap();
+    assert!(alpha[first] == 1.0 && alpha[first..].iter().all(|share| (0.0..=1.0).contains(share)));
+    let mean = alpha[2_000..].iter().sum::<f64>() / (alpha.len() - 2_000) as f64;
+    assert!((0.1..0.3).contains(&mean), "{mean}");
 }
 
 #[test]
@@ -62,8 +64,11 @@ fn version_three_of_bbr_cycles() {
         };
         assert!(follows.contains(&pair[1]), "{pair:?}");
     }
-    // The round trip is measured again every five seconds.
-    assert_eq!(states.iter().filter(|&&state| state == "probe_rtt").count(), 3);
+    // The shortest round trip is that of the handshake, until it is measured again five seconds later.
+    let series = support::series(&result, "tcp", "state");
+    let probe = series.states.iter().position(|&state| state == "probe_rtt").unwrap() as f64;
+    let first = series.values.iter().position(|&state| state == probe).unwrap();
+    support::assert_near("time", (first + 1) as f64 * series.interval_s, 5.05, 0.01);
 }
 
 #[test]
