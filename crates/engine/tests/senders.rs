@@ -161,7 +161,7 @@ fn only_named_senders_are_watched_and_no_result_changes() {
 }
 
 #[test]
-fn what_a_timeout_repairs_is_a_state_of_its_own() {
+fn a_timeout_is_a_state_of_its_own() {
     // A flood holds the queue full from 2 s to the end: the sender loses whole windows.
     let star = Star::default().flow("tcp", tcp(TcpConfig::linux()), 0).flow("flood", udp(40.0, 0.0), 2_000);
     let states = states(&watched(star, &[0]), "tcp");
