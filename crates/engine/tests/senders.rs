@@ -1,6 +1,7 @@
 //! The time series of watched TCP senders.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::float_cmp_const, reason = "whole segments and gains are exact")]
 
 mod support;
 
