@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address
 from os import PathLike
-from typing import Any, Final, Self, TypeAlias, TypedDict, final, overload, type_check_only
+from typing import Any, Final, NotRequired, Self, TypeAlias, TypedDict, final, overload, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,7 @@ class _Series(TypedDict):
     start_s: float
     interval_s: float
     values: Any  # NDArray[np.float64], or list[float] without arrays
+    states: NotRequired[list[str]]
 
 @type_check_only
 class _Engine(TypedDict):

@@ -3655,6 +3655,10 @@ class Probes(BaseModel):
     """
     Gauges that a queue keeps for single flows.
     """
+    senders: list[str] = []
+    """
+    TCP flows whose senders are recorded: window, rates, round trips, data in flight and the state of the congestion controller. Names of flows, or of groups for all their flows.
+    """
 
 
 class DropTailQueue(BaseModel):

@@ -11,9 +11,11 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from .display.figure import COLOURS, Figure, draw_delays, line_styles, literal, new_figure, save_figures, style
-from .display.quantity import label, scale, time_scale
+from .display.quantity import label, scale, time_scale, title, with_unit
+from .display.states import Periods, colours_of, under_curves
 from .errors import InputError
 from .runs.congestion import OF_PORTS, busiest_first
+from .runs.senders import Panel, Sender, sender_of, watched_senders
 from .runs.series import Series, SeriesKind
 
 if TYPE_CHECKING:
@@ -24,6 +26,14 @@ _MOST_MARKS = 20
 _MOST_LINES = 14
 # Of more queues than this, those with the greatest mean are drawn.
 _MOST_QUEUES = 8
+# Of more senders than this, the first are drawn.
+_MOST_SENDERS = 8
+# The lines of a sender's panel. Often the second covers the first, which is wider.
+_SENDER_LINES: tuple[dict[str, Any], ...] = (
+    {"color": COLOURS[0], "linewidth": 2.0, "alpha": 0.6},
+    {"color": COLOURS[1], "linewidth": 0.9},
+    {"color": COLOURS[6], "linewidth": 1.2, "linestyle": "--"},
+)
 
 
 class Plots:
@@ -122,13 +132,49 @@ class Plots:
             axes.set_ylim(bottom=0)
         return figure
 
+    def sender(self, name: str) -> Figure:
+        """Draw a TCP sender over time: its state, the data in flight with its window, its rates and its round trips.
+
+        The upper panel has a row for each state. In the others, bands of the same colours show the states, except the
+        steady one (congestion avoidance, or BBR's `probe_bw` or `probe_bw_cruise`) and those with too many periods. A
+        dotted line is the end of the warm-up.
+
+        Args:
+            name: The flow. The scenario must watch its sender: `[probes] senders = ["NAME"]`.
+
+        Raises:
+            InputError: If the run did not watch that sender, or its connection was never open.
+
+        """
+        self._result.find_series("sender", name)
+        sender = sender_of(self._result.all_series, name)
+        if not sender.panels:
+            message = f"the connection of {name} was never open at a sample"
+            raise InputError(message)
+        states = sender.bands()
+        heights = [0.3 + 0.2 * len(states), *[1.7] * len(sender.panels)]
+        with style():
+            figure = new_figure(figsize=(6.4, 0.5 + sum(heights)))
+            options: dict[str, Any] = {"sharex": True, "squeeze": False, "height_ratios": heights}
+            top, *column = figure.subplots(len(heights), 1, **options)[:, 0]
+            unit = time_scale(self._result.duration_s)
+            _draw_states(top, sender, unit.divisor)
+            for axes, panel in zip(column, sender.panels, strict=True):
+                _draw_panel(axes, panel, sender, unit.divisor)
+                if self._result.warmup_s > 0:
+                    axes.axvline(self._result.warmup_s / unit.divisor, color="#666666", linestyle=":", linewidth=0.9)
+            column[-1].set_xlabel(label("time_s", unit))
+            column[-1].set_xlim(0, self._result.duration_s / unit.divisor)
+            top.set_title(literal(f"{self._result.scenario}: sender {name}"))
+        return figure
+
     def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> Figure:
         """Draw time series, one panel per quantity. More than 14 lines become their median with the range around it.
 
         Panels in which all values are zero are left out, unless all panels are so.
 
         Args:
-            kind: `"queue"`, `"flow"`, `"link"` or `"queue_flow"`.
+            kind: `"queue"`, `"flow"`, `"link"`, `"sender"` or `"queue_flow"`.
             name: A component; all of the kind by default.
             quantity: A quantity; all of them by default.
 
@@ -164,7 +210,8 @@ class Plots:
     def save_all(self, folder: Path, suffixes: tuple[str, ...] = (".png", ".svg")) -> list[Path]:
         """Draw every figure for which there are data into files of a folder, and return the paths of the files.
 
-        Either all of them appear or none. Queues that stay empty are left out. Of many, the longest are drawn.
+        Either all of them appear or none. Queues that stay empty are left out. Of many, the longest are drawn; of many
+        senders, the first.
 
         Args:
             folder: Where to write.
@@ -184,7 +231,9 @@ class Plots:
         lengths = [one for one in self._result.all_series if (one.kind, one.quantity) == ("queue", "length_packets")]
         for entry in busiest_first(lengths)[:_MOST_QUEUES]:
             figures[f"queue-{_file_part(entry.name)}"] = self.queue(entry.name)
-        kinds = dict.fromkeys(entry.kind for entry in self._result.all_series if entry.kind != "queue")
+        for sender in watched_senders(self._result.all_series)[:_MOST_SENDERS]:
+            figures[f"sender-{_file_part(sender.name)}"] = self.sender(sender.name)
+        kinds = dict.fromkeys(one.kind for one in self._result.all_series if one.kind not in ("queue", "sender"))
         figures |= {f"series-{_file_part(kind)}": self.series(kind) for kind in kinds}
         return save_figures(figures, folder, suffixes)
 
@@ -265,6 +314,39 @@ def _draw_lines(
     axes.fill_between(times, np.nanmin(values, axis=0), np.nanmax(values, axis=0), color=COLOURS[5], alpha=0.4)
     axes.plot(times, np.nanmedian(values, axis=0), label=f"median of {len(entries)}, with their range")
     axes.legend(loc="best", fontsize="small")
+
+
+def _draw_states(axes: Axes, sender: Sender, time: float) -> None:
+    """Draw a row for each state, with a bar for each of its periods."""
+    bands = sender.bands()
+    colours = colours_of(bands)
+    for row, (state, periods) in enumerate(bands.items()):
+        # The edge keeps short periods visible.
+        look: dict[str, Any] = {"color": colours[state], "linewidth": 0.7}
+        axes.broken_barh(_spans(periods, time), (row - 0.36, 0.72), **look)
+    _name_rows(axes, list(bands))
+    axes.tick_params(axis="y", length=0)
+    # It would cover the states at the start.
+    axes.spines.left.set_visible(False)
+
+
+def _draw_panel(axes: Axes, panel: Panel, sender: Sender, time: float) -> None:
+    bands = sender.bands()
+    colours = colours_of(bands)
+    for state, periods in under_curves(bands).items():
+        look: dict[str, Any] = {"color": colours[state], "alpha": 0.28, "linewidth": 0.7, "zorder": 0}
+        axes.broken_barh(_spans(periods, time), (0, 1), transform=axes.get_xaxis_transform(), **look)
+    unit = scale(panel.series[0].quantity, _peak(list(panel.series)))
+    for entry, look in zip(panel.series, _SENDER_LINES, strict=False):
+        axes.plot(entry.time_s / time, entry.values / unit.divisor, label=title(entry.quantity), **look)
+    axes.set_ylabel(with_unit(panel.title, unit))
+    axes.set_ylim(bottom=0)
+    if len(panel.series) > 1:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
+
+
+def _spans(periods: Periods, time: float) -> list[tuple[float, float]]:
+    return [(start / time, (end - start) / time) for start, end in periods]
 
 
 def _largest(column: pl.Series) -> float:

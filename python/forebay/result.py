@@ -159,7 +159,10 @@ class Result:
             seed=raw.seed,
             duration_s=raw.duration_s,
             warmup_s=raw.warmup_s,
-            all_series=tuple(Series(**cast("dict[str, Any]", series)) for series in raw.series),
+            all_series=tuple(
+                Series(**{**cast("dict[str, Any]", series), "states": tuple(series.get("states", ()))})
+                for series in raw.series
+            ),
             engine=Engine(**raw.engine),
             digest=raw.digest,
             flows=frame_of(raw.flows),
@@ -177,7 +180,7 @@ class Result:
         """Return time series as one long frame.
 
         Args:
-            kind: `"queue"`, `"flow"`, `"link"` or `"queue_flow"`.
+            kind: `"queue"`, `"flow"`, `"link"`, `"sender"` or `"queue_flow"`.
             name: A component; all of the kind by default.
             quantity: A quantity, such as `"length_packets"`; all of them by default.
 
@@ -204,7 +207,7 @@ class Result:
         chosen = [series for series in self.all_series if series.kind == kind]
         if not chosen:
             section = {"queue": "queues", "flow": "flows", "link": "links"}.get(kind)
-            remedy = f'series = ["{section}"]' if section else "flow_gauges"
+            remedy = f'series = ["{section}"]' if section else {"sender": 'senders = ["FLOW"]'}.get(kind, "flow_gauges")
             message = f"the run recorded no {kind} series\nhint: ask for them in the scenario: [probes] {remedy}"
             raise InputError(message)
         return narrowed(chosen, name, quantity, f"{kind} series")

@@ -21,7 +21,7 @@ pub(crate) mod placement;
 pub(crate) mod ports;
 pub(crate) mod ways;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use forebay_qdisc::{Rate, Span};
@@ -70,6 +70,8 @@ pub(crate) struct Description {
     pub device_queue_limit: Option<u32>,
     /// The table of transfers that are complete.
     pub transfer_table: Option<SharedTable>,
+    /// Flows whose senders become time series.
+    pub watched_senders: BTreeSet<FlowId>,
 }
 
 impl Description {
@@ -123,6 +125,7 @@ struct Maker<'a> {
     flows: &'a Flows,
     device_queue_limit: Option<u32>,
     transfer_table: Option<SharedTable>,
+    watched_senders: &'a BTreeSet<FlowId>,
     graph: &'a Graph,
     nodes: &'a DriverNodes,
     ports: Ports<'a>,
@@ -134,7 +137,7 @@ struct Maker<'a> {
 impl<'a> Maker<'a> {
     fn new(network: &'a mut Description, graph: &'a Graph, nodes: &'a DriverNodes, ways: Ways<'a>) -> Self {
         let Description { seed, measured, probes, device_queue_limit, .. } = *network;
-        let Description { nodes: specs, node_names, links, flows, transfer_table, .. } = network;
+        let Description { nodes: specs, node_names, links, flows, transfer_table, watched_senders, .. } = network;
         let control = flows.len() + links.all.len().div_ceil(2);
         let traced = ports::traced_flows(flows, control);
         let (mut crossbars, mut switches, mut adapters) = (Vec::new(), Vec::new(), Vec::new());
@@ -157,6 +160,7 @@ impl<'a> Maker<'a> {
             flows,
             device_queue_limit,
             transfer_table: transfer_table.take(),
+            watched_senders,
             graph,
             nodes,
             ports: Ports { links, graph, seed, measured, probes, traced, first_pause: 2 * flows.len() as FlowId },
@@ -203,11 +207,20 @@ impl<'a> Maker<'a> {
 
     /// The builder of the ends of all flows.
     fn endpoints(&self, numbers: Numbers) -> Endpoints<'a> {
-        let Self { flows, seed, measured, probes, device_queue_limit, .. } = *self;
+        let Self { flows, seed, measured, probes, device_queue_limit, watched_senders, .. } = *self;
         let sampled = probes.flows && probes.interval.is_some();
-        let checkpoints = Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
-        let transfer_table = self.transfer_table.clone();
-        Endpoints { flows, numbers, seed, checkpoints, sampled, device_queue_limit, transfer_table }
+        let checkpoints = |sampled| Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
+        Endpoints {
+            flows,
+            numbers,
+            seed,
+            checkpoints: checkpoints(sampled),
+            sampled,
+            watched_senders,
+            checkpoints_of_watched: checkpoints(true),
+            device_queue_limit,
+            transfer_table: self.transfer_table.clone(),
+        }
     }
 
     /// The salts of those endpoints of each node that send without an uplink.

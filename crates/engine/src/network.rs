@@ -1,5 +1,6 @@
 //! A network: from its description to its result.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use forebay_qdisc::{Span, Time};
@@ -15,6 +16,7 @@ use crate::observe::meter::{Meter, peak_rss_bytes};
 use crate::observe::report::Report;
 use crate::observe::results::RunResult;
 use crate::observe::transfers::{SharedTable, TransferTable};
+use crate::packet::FlowId;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
 use crate::spec::{FlowSpec, LinkId, LinkSpec, NodeIndex, NodeSpec, Probes, TcpData, Transport};
@@ -39,6 +41,7 @@ impl NetworkBuilder {
             paths: PathPolicyConfig::default(),
             device_queue_limit: None,
             transfer_table: None,
+            watched_senders: BTreeSet::new(),
         };
         Self { network }
     }
@@ -89,6 +92,13 @@ impl NetworkBuilder {
         self.network.flows.add(flow);
         if let Some(request) = request {
             self.network.flows.add(request);
+        }
+    }
+
+    /// Records the state of the TCP sender of this flow as time series, if the probes have an interval.
+    pub fn watch_sender(&mut self, flow: FlowId) {
+        if self.network.probes.interval.is_some() {
+            self.network.watched_senders.insert(flow);
         }
     }
 

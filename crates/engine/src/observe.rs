@@ -15,6 +15,7 @@ pub(crate) mod queue_series;
 pub(crate) mod report;
 pub(crate) mod reported;
 pub(crate) mod results;
+pub(crate) mod sender_series;
 pub(crate) mod tables;
 pub(crate) mod trace;
 pub(crate) mod transfers;

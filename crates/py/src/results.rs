@@ -104,6 +104,9 @@ pub(crate) fn series_entry(py: Python<'_>, series: Series, form: Form) -> PyResu
     entry.set_item("quantity", series.quantity)?;
     entry.set_item("start_s", series.start_s)?;
     entry.set_item("interval_s", series.interval_s)?;
+    if !series.states.is_empty() {
+        entry.set_item("states", series.states)?;
+    }
     match form {
         Form::Arrays => entry.set_item("values", PyArray1::from_vec(py, series.values))?,
         Form::Columns => entry.set_item("values", series.values)?,

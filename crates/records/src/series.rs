@@ -3,7 +3,7 @@
 /// A quantity sampled at equal intervals: `values[i]` belongs to `start_s + i * interval_s`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// `"queue"`, `"flow"`, `"link"` or `"queue_flow"`.
+    /// `"queue"`, `"flow"`, `"link"`, `"sender"` or `"queue_flow"`.
     pub kind: &'static str,
     /// The component: `"bottleneck"`, `"tcp-0"`, `"bottleneck/bf"`.
     pub name: String,
@@ -15,4 +15,6 @@ pub struct Series {
     pub interval_s: f64,
     /// The samples.
     pub values: Vec<f64>,
+    /// Names of states: a value is the index of its name. Empty for numbers.
+    pub states: Vec<&'static str>,
 }

@@ -224,6 +224,7 @@ impl SeriesRecord {
             start_s: 0.0,
             interval_s: self.interval.seconds(),
             values,
+            states: Vec::new(),
         };
         let of_rows = |quantity: &str, value: &dyn Fn(&Row, f64) -> f64| {
             series(quantity, self.rows.iter().enumerate().map(|(index, row)| value(row, lasted_ps(index))).collect())

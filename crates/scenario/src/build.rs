@@ -76,13 +76,21 @@ pub(crate) fn network(
     if let Some(out) = out.filter(|_| has_transfers) {
         builder.write_transfers(Box::new(Completions::create(out.join(completions::FILE))?));
     }
+    let senders: BTreeSet<&str> =
+        scenario.probes.iter().flat_map(|probes| &probes.senders).map(String::as_str).collect();
     let kinds: Vec<Option<SharedKind>> = scenario.flows.iter().map(|group| group.app.shared_kind()).collect();
     for (index, planned) in std::mem::take(&mut plan.flows).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
         let kind = kinds[planned.group].as_ref();
+        let group = &scenario.flows[planned.group];
+        let is_watched = senders.contains(planned.name.as_str()) || senders.contains(group.name.as_str());
+        let first = builder.flow_count();
         builder.add_flow(flow(planned, scenario, kind, plan.outline.ethernet.as_ref(), &host_times, seed)?);
+        if is_watched {
+            (first..builder.flow_count()).for_each(|flow| builder.watch_sender(flow));
+        }
     }
     go_on()?;
     drop(switches);

@@ -46,6 +46,8 @@ const SAMPLE: f64 = 8.0;
 const SERIES: f64 = 250.0;
 /// Gauges that a queue has for a flow.
 const FLOW_GAUGES: f64 = 3.0;
+/// Series of a watched sender.
+const SENDER_GAUGES: f64 = 11.0;
 /// A trace with its buffer.
 const TRACE: f64 = 10_000.0;
 
@@ -222,11 +224,13 @@ fn samples(outline: &Outline<'_>, queues: &[Queues]) -> (f64, f64) {
         SeriesKind::Flows => 3.0 * outline.flow_count() as f64,
         SeriesKind::Links => outline.link_count() as f64,
     };
-    let of_gauges = probes.flow_gauges.iter().flat_map(|gauges| &gauges.flows).map(|name| {
+    let flows = |name: &String| {
         let group = spec.flows.iter().find(|group| group.name == *name);
-        FLOW_GAUGES * group.map_or(1.0, |group| outline.count_of(group) as f64)
-    });
-    let series = probes.series.iter().map(of_kind).sum::<f64>() + of_gauges.sum::<f64>();
+        group.map_or(1.0, |group| outline.count_of(group) as f64)
+    };
+    let of_gauges = probes.flow_gauges.iter().flat_map(|gauges| &gauges.flows).map(|name| FLOW_GAUGES * flows(name));
+    let of_senders = probes.senders.iter().map(|name| SENDER_GAUGES * flows(name));
+    let series = probes.series.iter().map(of_kind).chain(of_gauges).chain(of_senders).sum::<f64>();
     (series, series * intervals as f64)
 }
 

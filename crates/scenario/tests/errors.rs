@@ -155,6 +155,8 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("two_groups_of_a_name", "\"flood\"\ntransport", "\"tcp\"\ntransport"),
     ("group_named_like_a_flow", "\"flood\"\ntransport", "\"tcp-2\"\ntransport"),
     ("gauges_of_an_unknown_flow", "\"tcp-3\"", "\"tcp-5\""),
+    ("sender_of_an_unknown_flow", "[\"queues\", \"flows\"]", "[]\nsenders = [\"tcp\", \"tpc\"]"),
+    ("sender_without_a_window", "[\"queues\", \"flows\"]", "[]\nsenders = [\"flood\"]"),
     ("trace_of_an_unknown_link", "link = \"bottleneck\"", "link = \"botleneck\""),
     ("too_many_samples", "\"100 ms\"", "\"1 ns\""),
     ("two_cubics_of_linux", "{ segment = \"1000 B\" }", "{ congestion_control = \"linux_cubic\" }"),

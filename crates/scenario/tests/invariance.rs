@@ -140,8 +140,9 @@ fn to_be_sampled_changes_no_result() {
         let probes = |flow: &str| {
             format!(
                 "[probes]\ninterval = \"{interval}\"\nseries = [\"queues\", \"flows\", \"links\"]\n\
-                 flow_gauges = [{{ queue = \"{}\", flows = [\"{flow}\"] }}]\n",
-                if flow == "tcp" { "left->right" } else { "bottleneck" }
+                 flow_gauges = [{{ queue = \"{}\", flows = [\"{flow}\"] }}]\nsenders = [{}]\n",
+                if flow == "tcp" { "left->right" } else { "bottleneck" },
+                if flow == "tcp" { "\"tcp\"" } else { "" }
             )
         };
         for (name, queue) in disciplines() {

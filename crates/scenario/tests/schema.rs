@@ -49,7 +49,9 @@ fn every_choice_has_its_manual() {
     for choice in choices() {
         let Choice { kind, name, summary, sections, parameters, .. } = &choice;
         assert!(!summary.is_empty() && summary.len() < 200, "{kind} {name}: {summary}");
-        let headings: Vec<&str> = sections.iter().map(|(heading, _)| heading.as_str()).collect();
+        // A state machine has a section of its own.
+        let headings: Vec<&str> =
+            sections.iter().map(|(heading, _)| heading.as_str()).filter(|heading| *heading != "States").collect();
         // A choice with its own source file names its source; the schema describes the rest.
         let expected: &[&str] = if headings.contains(&"Source") {
             &["What it does", "When to use it", "Example", "Source", "Where we differ"]

@@ -55,6 +55,8 @@ pub(crate) struct DeliveryRate {
     newly_delivered: u64,
     newly_lost: u64,
     in_flight_before: u64,
+    /// Segments and time of the last valid sample.
+    last_valid: Option<(u64, Span)>,
     /// Segments found lost since the last ACK was evaluated, each with the number of segments lost by then.
     pub losses: Vec<(DeliveredSegment, u64)>,
 }
@@ -130,6 +132,12 @@ impl DeliveryRate {
         self.marked += segments;
     }
 
+    /// The rate of the last valid sample, in segments per second.
+    pub fn last_rate(&self) -> Option<f64> {
+        let (segments, interval) = self.last_valid?;
+        (interval > Span::ZERO).then(|| segments as f64 / interval.seconds())
+    }
+
     /// Segments that this ACK reports as delivered.
     pub fn newly_delivered(&self) -> u64 {
         self.newly_delivered
@@ -162,6 +170,9 @@ impl DeliveryRate {
         let interval = send_elapsed.max(ack_elapsed);
         let is_valid = shortest.is_none_or(|shortest| interval >= shortest);
         delivery.segment = Some(DeliveredSegment { interval: is_valid.then_some(interval), ..latest.state });
+        if is_valid {
+            self.last_valid = Some((self.delivered - latest.state.delivered_before, interval));
+        }
         delivery.round_trip = (!is_retransmitted).then(|| now.since(latest.sent));
         delivery
     }

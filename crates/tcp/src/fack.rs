@@ -354,6 +354,10 @@ impl Recovery for ForwardAckRecovery {
         news.has_arrived || news.has_found_loss
     }
 
+    fn in_flight_bytes(&self, connection: &Connection) -> u64 {
+        if connection.in_recovery { self.pipe_bytes(connection) } else { connection.flight_bytes() }
+    }
+
     fn sends_by_pipe(&self) -> bool {
         true
     }

@@ -482,6 +482,10 @@ impl Recovery for RackRecovery {
         self.segments.in_flight_segments() as u64
     }
 
+    fn in_flight_bytes(&self, _connection: &Connection) -> u64 {
+        self.segments.in_flight_bytes()
+    }
+
     fn has_lost(&self) -> bool {
         self.segments.has_lost()
     }

@@ -126,6 +126,12 @@ pub(crate) trait Recovery: fmt::Debug + Send {
         0
     }
 
+    /// The data in the network as far as the recovery can tell. Without reports of single segments, it is what no
+    /// cumulative ACK covers.
+    fn in_flight_bytes(&self, connection: &Connection) -> u64 {
+        connection.flight_bytes()
+    }
+
     /// Whether something is lost and has not been sent again.
     fn has_lost(&self) -> bool {
         false

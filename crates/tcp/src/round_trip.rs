@@ -42,11 +42,13 @@ pub struct RoundTrip {
     base: Span,
     min_timeout: Span,
     min_of: MinRtoOf,
+    /// The number of times that the timeout is doubled.
+    doublings: u32,
     max_timeout: Span,
     /// The shortest round trip seen, exact.
     shortest: Span,
-    /// The number of times that the timeout is doubled.
-    doublings: u32,
+    /// The latest sample, exact.
+    latest: Span,
 }
 
 impl RoundTrip {
@@ -64,6 +66,7 @@ impl RoundTrip {
             min_of: config.min_rto_of,
             max_timeout: config.max_rto,
             shortest: Span::MAX,
+            latest: Span::MAX,
             doublings: 0,
         }
     }
@@ -86,6 +89,12 @@ impl RoundTrip {
         (self.shortest < Span::MAX).then_some(self.shortest)
     }
 
+    /// The latest sample, once there is one.
+    #[must_use]
+    pub fn latest(&self) -> Option<Span> {
+        (self.latest < Span::MAX).then_some(self.latest)
+    }
+
     /// The retransmission timeout (RTO) as it stands.
     #[must_use]
     pub fn timeout(&self) -> Span {
@@ -94,7 +103,8 @@ impl RoundTrip {
 
     /// A segment sent at `sent` is acknowledged at `now`. Ends the doubling of the timeout, unless `keeps_doubled`.
     pub(crate) fn sample(&mut self, sent: Time, now: Time, keeps_doubled: bool) {
-        self.shortest = self.shortest.min(now.since(sent));
+        self.latest = now.since(sent);
+        self.shortest = self.shortest.min(self.latest);
         let measured = (now.picoseconds() / self.tick - sent.picoseconds() / self.tick).max(1);
         if self.smoothed_x8 == 0 {
             // RFC 6298, 2.2: SRTT = R, RTTVAR = R/2.

@@ -209,6 +209,10 @@ impl Recovery for SackRecovery {
         self.scoreboard.missing(first, resent_below).div_ceil(self.segment_bytes) + u64::from(is_rescue_in_flight)
     }
 
+    fn in_flight_bytes(&self, connection: &Connection) -> u64 {
+        if connection.in_recovery { self.pipe_bytes(connection) } else { connection.flight_bytes() }
+    }
+
     fn on_duplicate(&mut self, _turn: &mut RecoveryContext<'_>) {}
 
     /// RFC 6298, 5.3: any ACK of new data restarts the timer.

@@ -36,6 +36,7 @@ use crate::{
     SegmentOut, SenderCounters, TcpConfig, Time, TimeoutResponse, accurate_ecn,
 };
 
+mod observed;
 mod report;
 
 /// The phase of the connection.

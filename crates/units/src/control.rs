@@ -253,6 +253,15 @@ pub trait Controller: fmt::Debug + Send {
     /// The last answer to a loss is undone, because nothing was lost.
     fn undo(&mut self) {}
 
+    /// The name of its state, for a controller with states of its own. `None` if the transport's are all there are:
+    /// slow start, congestion avoidance and the answers to losses and marks.
+    fn state(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Shows further values to a visitor, each under its name with the unit last.
+    fn gauges(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
+
     /// The window starts over after an idle time.
     fn restart(&mut self) {}
 }

@@ -27,6 +27,7 @@ from bokeh.models import (
     Scatter,
     Segment,
     VArea,
+    VStrip,
     WheelZoomTool,
 )
 from bokeh.models import Line as LineGlyph
@@ -36,7 +37,7 @@ from bokeh.plotting import figure
 
 from forebay.display.figure import COLOURS
 
-from .parts import Chart, Heat, Line, Lines, Mark, Rows, Values
+from .parts import Band, Chart, Heat, Line, Lines, Mark, Rows, Values
 
 INK = COLOURS[-1]
 """Black of the palette: the page draws it as its own ink, which on a dark page is light."""
@@ -108,11 +109,12 @@ def _draw_lines(chart: Lines) -> tuple[Any, list[Swatch]]:
         x_axis_label=chart.x_label,
         y_axis_label=chart.y_label,
     )
-    swatches = []
+    bands = [_draw_band(plot, band, len(chart.lines) + index) for index, band in enumerate(chart.bands)]
     x_spec = "@x_name" if chart.x_names else f"@x{{{_NUMBER}}}"
-    for index, line in enumerate(chart.lines):
-        swatch = _swatch(line.name, index, marked=chart.shape in ("marked", "points"))
-        swatches.append(swatch)
+    lines = [
+        _swatch(one.name, index, marked=chart.shape in ("marked", "points")) for index, one in enumerate(chart.lines)
+    ]
+    for line, swatch in zip(chart.lines, lines, strict=True):
         _draw_line(plot, chart, line, swatch)
     if chart.shade_to > 0:
         plot.add_layout(BoxAnnotation(right=chart.shade_to, fill_color="#888888", fill_alpha=0.15, line_color=None))
@@ -130,7 +132,15 @@ def _draw_lines(chart: Lines) -> tuple[Any, list[Swatch]]:
     _add_hover(plot, value, where, mode="mouse" if chart.shape == "points" else "vline")
     for axis in plot.axis:
         _format_axis(axis)
-    return plot, swatches
+    return plot, [*lines, *bands]
+
+
+def _draw_band(plot: Any, band: Band, index: int) -> Swatch:
+    swatch = Swatch(band.name, band.colour, "solid", "band", [f"series {index}"])
+    source = ColumnDataSource({"x0": _small(band.starts), "x1": _small(band.ends)})
+    strips = VStrip(x0="x0", x1="x1", fill_color=band.colour, fill_alpha=0.28, line_color=band.colour, line_alpha=0.28)
+    plot.add_glyph(source, strips, name=swatch.name, tags=swatch.tags, level="underlay")
+    return swatch
 
 
 def _draw_line(plot: Any, chart: Lines, line: Line, swatch: Swatch) -> None:

@@ -9,11 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from forebay.display.quantity import label, scale, text_with_unit, time_scale, title
+from forebay.display.quantity import label, scale, text_with_unit, time_scale, title, with_unit
+from forebay.display.states import colours_of, under_curves
 from forebay.runs.congestion import OF_PORTS
+from forebay.runs.senders import Sender
 from forebay.runs.statistics import jain
 
-from .parts import MOST_LINES, Line, Lines, Values
+from .parts import MOST_LINES, Band, Line, Lines, Values
 
 _WINDOWS = 200
 
@@ -54,6 +56,23 @@ def over_time(
         return against_time(heading, label_of_unit, bands, warmup_s, shape="band", note=note)
     lines = [Line(entry.name, times(entry), entry.values / unit.divisor) for entry in entries]
     return against_time(heading, label_of_unit, lines, warmup_s)
+
+
+def sender_charts(sender: Sender, warmup_s: float) -> list[Lines]:
+    """Return a chart for each panel of a watched sender, with its states as bands."""
+    bands = sender.bands()
+    colours = colours_of(bands)
+    charts = []
+    for panel in sender.panels:
+        unit = scale(panel.series[0].quantity, max(_peak(entry.values) for entry in panel.series))
+        lines = [Line(title(one.quantity), times(one), one.values / unit.divisor) for one in panel.series]
+        chart = against_time(f"{panel.title} of {sender.name}", with_unit(panel.title, unit), lines, warmup_s)
+        time = time_scale(max(float(line.x[-1]) for line in lines)).divisor
+        shades = [
+            Band(state, colours[state], *(np.array(periods).T / time)) for state, periods in under_curves(bands).items()
+        ]
+        charts.append(replace(chart, bands=shades))
+    return charts
 
 
 def against_time(heading: str, y_label: str, lines: Sequence[Line], warmup_s: float = 0.0, **options: Any) -> Lines:

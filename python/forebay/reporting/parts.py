@@ -28,6 +28,16 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Band:
+    """Stretches of the x axis that are shaded, such as the periods of a state."""
+
+    name: str
+    colour: str
+    starts: Values
+    ends: Values
+
+
+@dataclass(frozen=True)
 class Lines:
     """Series over a common axis."""
 
@@ -46,6 +56,8 @@ class Lines:
     shade_to: float = 0.0
     """Up to here lies the warm-up, which the tables leave out."""
     y_from_zero: bool = True
+    bands: Sequence[Band] = ()
+    """Drawn under the lines."""
     note: str = ""
 
 

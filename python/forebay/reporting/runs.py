@@ -16,6 +16,7 @@ from forebay.folder import SCENARIO_FILE
 from forebay.result import Result
 from forebay.runs.congestion import OF_PORTS, busiest_first, by_congestion, congested
 from forebay.runs.measures import measure_result
+from forebay.runs.senders import watched_senders
 from forebay.runs.series import Series
 from forebay.runs.statistics import jain
 from forebay.storage.stored import scenario_text
@@ -28,6 +29,7 @@ from .over_time import (
     heading_of,
     over_time,
     queues_over_time,
+    sender_charts,
     time_text,
     total,
 )
@@ -52,6 +54,11 @@ _MEANINGS = {
     "State": "the most memory that the discipline's own tables were seen to take, without the queued packets",
 }
 _MOST_ROWS = 40
+_OPEN_SENDERS = 4
+_STATES = (
+    "Bands are states of the sender. The steady one has none (congestion avoidance, or BBR's probe_bw or "
+    "probe_bw_cruise), nor has a state with too many periods: forebay plot shows a row for each."
+)
 _GROUP_COLUMNS = ("goodput_bps", "jain", "loss", "delay_mean_s", "delay_p99_s", "jitter_s")
 _PERCENTILES = (("delay_p50_s", 50.0), ("delay_p95_s", 95.0), ("delay_p99_s", 99.0), ("delay_max_s", 100.0))
 
@@ -59,7 +66,7 @@ _PERCENTILES = (("delay_p50_s", 50.0), ("delay_p95_s", 95.0), ("delay_p99_s", 99
 def run_section(result: Result, heading: str, folder: Path) -> Section:
     """All of a run: its series and percentiles as charts, its tables whole."""
     scenario = scenario_text(folder)
-    parts: list[Part] = [_charts(result)]
+    parts: list[Part] = [_charts(result), *_senders(result)]
     more = _more_series(result)
     if more:
         parts.append(Charts("More over time", more, folded=True))
@@ -144,13 +151,23 @@ def _charts(result: Result) -> Charts:
     return Charts("Figures", charts, note)
 
 
+def _senders(result: Result) -> list[Charts]:
+    """Return the charts of the watched senders; from the fifth sender on folded."""
+    senders = watched_senders(result.all_series)
+    parts = []
+    for heading, some in (("Senders", senders[:_OPEN_SENDERS]), ("More senders", senders[_OPEN_SENDERS:MOST_LINES])):
+        if charts := [chart for sender in some for chart in sender_charts(sender, result.warmup_s)]:
+            parts.append(Charts(heading, charts, _STATES, folded=heading != "Senders"))
+    return parts
+
+
 def _more_series(result: Result) -> list[Chart]:
     drawn = {("flow", "goodput_bps"), ("queue", "length_packets"), *(("queue", quantity) for quantity in OF_PORTS)}
     kinds = dict.fromkeys((one.kind, one.quantity) for one in result.all_series)
     charts: list[Chart] = []
     for kind, quantity in kinds:
         entries, heading = _series(result, kind, quantity), heading_of(kind, quantity)
-        if (kind, quantity) in drawn:
+        if (kind, quantity) in drawn or kind == "sender":
             continue
         if kind in ("queue", "link"):
             charts += _queues_over_time(heading, entries, result.warmup_s)

@@ -11,7 +11,7 @@ import polars as pl
 from forebay.storage.document import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,6 +38,8 @@ class Series:
     start_s: float
     interval_s: float
     values: NDArray[np.float64]
+    states: Sequence[str] = ()
+    """Names of states: a value is the index of its name."""
 
     def times(self) -> NDArray[np.float64]:
         """Return the time of each value in seconds."""
@@ -76,6 +78,8 @@ class Outcome:
                 (name, _plain(np.array([getattr(one, name) for one in self.series]))) for name in _HEADS
             ]
             rows.append(("values", [one.values for one in self.series]))
+            if any(one.states for one in self.series):
+                rows.append(("states", [" ".join(one.states) for one in self.series]))
             tables.append((_SERIES, rows))
         return tables
 
@@ -89,9 +93,12 @@ class Outcome:
         if _SERIES in frame.columns:
             rows = {column.name: column for column in _unlisted(frame, _SERIES)}
             heads = zip(*(rows[name].to_list() for name in _HEADS), strict=True)
+            states = rows["states"].to_list() if "states" in rows else [""] * len(rows["values"])
             series = [
-                Series(of, name, quantity, start_s, interval_s, values.to_numpy())
-                for (of, name, quantity, start_s, interval_s), values in zip(heads, rows["values"], strict=True)
+                Series(of, name, quantity, start_s, interval_s, values.to_numpy(), names.split())
+                for (of, name, quantity, start_s, interval_s), values, names in zip(
+                    heads, rows["values"], states, strict=True
+                )
             ]
         return cls(tables, series, frame.item(0, "digest"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,10 +17,22 @@ from forebay.errors import InputError
 from forebay.storage.document import values_of
 from forebay.storage.stored import check_columns, check_kinds, read_frame
 
-SeriesKind = Literal["queue", "flow", "link", "queue_flow"]
+SeriesKind = Literal["queue", "flow", "link", "sender", "queue_flow"]
 SERIES_FILE = "series.parquet"
 
 _SERIES_KINDS = {"kind": "text", "name": "text", "quantity": "text", "start_s": "number", "interval_s": "number"}
+
+
+@dataclass(frozen=True)
+class Period:
+    """A stretch of time in one state."""
+
+    state: str
+    """The name of the state."""
+    start_s: float
+    """Its beginning, in seconds from the start of the run."""
+    end_s: float
+    """Its end."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +49,8 @@ class Series:
     """
 
     kind: SeriesKind
-    """The kind of component: `"queue"`, `"flow"`, `"link"`, or `"queue_flow"` for a flow at a queue."""
+    """The kind of component: `"queue"`, `"flow"`, `"link"`, `"sender"` for the TCP sender of a flow, or `"queue_flow"`
+    for a flow at a queue."""
     name: str
     """The component: `bottleneck`, `tcp-0`; for a flow at a queue, `bottleneck/tcp-0`."""
     quantity: str
@@ -47,11 +61,39 @@ class Series:
     """Seconds between two values."""
     values: NDArray[np.float64] = field(repr=False)
     """The values, an array of one dimension; NaN where there is none."""
+    states: tuple[str, ...] = ()
+    """Names of states in a series of states: a value is the index of its name. Empty in all others."""
 
     @property
     def time_s(self) -> NDArray[np.float64]:
         """Time of each value in seconds, an array as long as `values`."""
         return self.start_s + self.interval_s * np.arange(len(self.values), dtype=np.float64)
+
+    def periods(self) -> list[Period]:
+        """Return the periods of a series of states, in order; none of a series of numbers.
+
+        A sample counts for the interval that it ends.
+
+        Example:
+            >>> bbr = {"duration": "2 s", "warmup": "1 s", "probes.senders": ["tcp-0"], "probes.interval": "10 ms"}
+            >>> bbr |= {"flows.0.transport.tcp.congestion_control": "bbr"}
+            >>> result = fb.run("examples/first.toml", overrides=bbr)
+            >>> (series,) = result.find_series("sender", "tcp-0", "state")
+            >>> series.periods()[0].state
+            'startup'
+
+        """
+        if not self.states:
+            return []
+        codes = np.where(np.isfinite(self.values), self.values, -1.0).astype(np.int64)
+        changes = np.flatnonzero(np.diff(codes)) + 1
+        bounds = [0, *changes.tolist(), len(codes)]
+        first_s = self.start_s - self.interval_s
+        return [
+            Period(self.states[codes[start]], first_s + start * self.interval_s, first_s + end * self.interval_s)
+            for start, end in pairwise(bounds)
+            if start < end and codes[start] >= 0
+        ]
 
     def to_dict(self, *, values: bool = True) -> dict[str, Any]:
         """Return the series as plain values.
@@ -61,6 +103,7 @@ class Series:
 
         """
         head = {key: getattr(self, key) for key in ("kind", "name", "quantity", "start_s", "interval_s")}
+        head |= {"states": list(self.states)} if self.states else {}
         return {**head, "values": values_of(self.values)} if values else head
 
 
@@ -71,16 +114,25 @@ def read_series(path: Path, entries: Iterable[dict[str, Any]]) -> tuple[Series, 
         return ()
     for entry in entries:
         check_kinds(entry, _SERIES_KINDS, "series")
+        if "states" in entry:
+            check_kinds(entry, {"states": "texts"}, "series")
     frame = read_frame(path)
     check_columns(frame, ("kind", "name", "quantity"), path.name)
     values = {
         key: part.get_column("value").to_numpy()
         for key, part in frame.partition_by("kind", "name", "quantity", as_dict=True, maintain_order=True).items()
     }
-    return tuple(
-        Series(**entry, values=values.get((entry["kind"], entry["name"], entry["quantity"]), np.empty(0)))
+    series = tuple(
+        Series(
+            **{**entry, "states": tuple(entry.get("states", ()))},
+            values=values.get((entry["kind"], entry["name"], entry["quantity"]), np.empty(0)),
+        )
         for entry in entries
     )
+    if any(one.states and np.nanmax(one.values, initial=0.0) >= len(one.states) for one in series):
+        message = "series: a state has no name"
+        raise TypeError(message)
+    return series
 
 
 def narrowed(series: list[Series], name: str | None, quantity: str | None, what: str) -> list[Series]:

@@ -40,7 +40,15 @@ def simulate(
     raw = _core.run(text, name, seed=seed, progress=progress, custom=custom or {})
     tables = {table: {column: np.asarray(values) for column, values in getattr(raw, table).items()} for table in TABLES}
     series = [
-        Series(item["kind"], item["name"], item["quantity"], item["start_s"], item["interval_s"], item["values"])
+        Series(
+            item["kind"],
+            item["name"],
+            item["quantity"],
+            item["start_s"],
+            item["interval_s"],
+            item["values"],
+            item.get("states", ()),
+        )
         for item in raw.series
     ]
     return Outcome(tables, series, raw.digest)

@@ -1,5 +1,7 @@
 //! The endpoints of the flows.
 
+use std::collections::BTreeSet;
+
 use forebay_qdisc::Time;
 use forebay_records::random::stream;
 use forebay_tcp::TcpConfig;
@@ -19,6 +21,7 @@ use crate::host::tcp::{
 use crate::host::udp::{UdpSink, UdpSource, UdpSourceParts};
 use crate::observe::flow_counters::{EndpointContext, ReceiveCounters, ReceiveRecord, SendCounters};
 use crate::observe::interval::Checkpoints;
+use crate::observe::sender_series::SenderSeries;
 use crate::observe::transfers::{SharedTable, TransferWriter};
 use crate::packet::FlowId;
 use crate::spec::flows::{Flow, Flows};
@@ -36,6 +39,9 @@ pub(crate) struct Endpoints<'a> {
     pub checkpoints: Checkpoints,
     /// Whether the flows become time series.
     pub sampled: bool,
+    /// Flows whose senders become time series.
+    pub watched_senders: &'a BTreeSet<FlowId>,
+    pub checkpoints_of_watched: Checkpoints,
     /// Datagrams that may wait for a private uplink; `None` for any number.
     pub device_queue_limit: Option<u32>,
     /// The table of transfers that are complete, if there is one.
@@ -126,7 +132,12 @@ impl Endpoints<'_> {
         if let Some(series) = &mut counters.record.series {
             series.window = Some(Vec::new());
         }
-        let mut transmitter = Transmitter::new(self.context(flow, spec), config, counters.record);
+        let mut context = self.context(flow, spec);
+        if self.watched_senders.contains(&context.flow) {
+            context.checkpoints = self.checkpoints_of_watched;
+            counters.record.series.get_or_insert_default().sender = Some(SenderSeries::default());
+        }
+        let mut transmitter = Transmitter::new(context, config, counters.record);
         transmitter.seed(|| self.random(spec, "/controller").next_u64());
         transmitter
     }

@@ -99,10 +99,12 @@ impl Transmitter {
             let count = self.count();
             let Some(record) = &mut self.record else { continue };
             record.check(&count, due, self.checkpoints.interval());
-            if due == Checkpoint::Sample
-                && let Some(series) = record.series.as_mut().and_then(|series| series.window.as_mut())
-            {
-                series.push(self.sender.congestion_window_bytes() as f64);
+            let Some(series) = record.series.as_mut().filter(|_| due == Checkpoint::Sample) else { continue };
+            if let Some(window) = &mut series.window {
+                window.push(self.sender.congestion_window_bytes() as f64);
+            }
+            if let Some(series) = &mut series.sender {
+                series.sample(&self.sender);
             }
         }
         self.next_check = self.checkpoints.next();

@@ -38,6 +38,7 @@ pub(crate) fn digest(result: &RunResult) -> String {
         hasher.write(series.name.as_bytes());
         hasher.write(series.quantity.as_bytes());
         series.values.iter().for_each(|value| hasher.write_u64(canonical_bits(*value)));
+        series.states.iter().for_each(|state| hasher.write(state.as_bytes()));
     }
     format!("{:032x}", hasher.finish128().as_u128())
 }

@@ -8,6 +8,7 @@ use forebay_tcp::SenderCounters;
 
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::jitter::Jitter;
+use crate::observe::sender_series::SenderSeries;
 use crate::observe::transfers::TransferRecord;
 use crate::packet::{FlowId, Packet};
 
@@ -42,12 +43,14 @@ pub(crate) struct SendRecord {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SendSeries {
     /// In bit/s.
-    pub sent: Vec<f64>,
+    pub sent: Option<Vec<f64>>,
     bytes_sampled: u64,
     /// In bytes, of TCP.
     pub window: Option<Vec<f64>>,
     /// In bit/s.
     pub rate_limit: Option<Vec<f64>>,
+    /// Of TCP, if the sender is watched.
+    pub sender: Option<SenderSeries>,
 }
 
 impl SendCount {
@@ -64,8 +67,10 @@ impl SendRecord {
         match checkpoint {
             Checkpoint::WarmUp => self.at_warm_up = *count,
             Checkpoint::Sample => {
-                if let Some(series) = &mut self.series {
-                    series.sent.push((count.bytes - series.bytes_sampled) as f64 * 8.0 / interval.seconds());
+                if let Some(series) = &mut self.series
+                    && let Some(sent) = &mut series.sent
+                {
+                    sent.push((count.bytes - series.bytes_sampled) as f64 * 8.0 / interval.seconds());
                     series.bytes_sampled = count.bytes;
                 }
             }
@@ -75,7 +80,8 @@ impl SendRecord {
 
 impl SendCounters {
     pub fn new(sampled: bool) -> Self {
-        let record = SendRecord { series: sampled.then(Box::default), ..SendRecord::default() };
+        let series = || Box::new(SendSeries { sent: Some(Vec::new()), ..SendSeries::default() });
+        let record = SendRecord { series: sampled.then(series), ..SendRecord::default() };
         Self { count: SendCount::default(), record: Box::new(record) }
     }
 

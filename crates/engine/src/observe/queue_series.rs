@@ -28,7 +28,7 @@ impl QueueSeries {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct GaugeSeries {
     samples: usize,
     pub columns: Vec<(&'static str, Vec<f64>)>,

@@ -16,6 +16,7 @@ use crate::observe::queue_counters::{QueueCounters, QueueRecord, QueueTotals};
 use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
 use crate::observe::reported::{AdapterReport, ControlCount, FlowLabels, LinkReport, PortReport, QueueReport};
 use crate::observe::results::RunResult;
+use crate::observe::sender_series::SenderSeries;
 use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, adapter_table};
 use crate::observe::transfers::TransferSummary;
 use crate::observe::warnings::{self, DeviceDrops};
@@ -149,9 +150,12 @@ impl Report {
 
     pub(crate) fn sender(&mut self, flow: FlowId, mut counters: SendCounters) {
         if let Some(series) = counters.record.series.take() {
-            self.flow_series(flow, "sent_bps", Some(series.sent));
+            self.flow_series(flow, "sent_bps", series.sent);
             self.flow_series(flow, "congestion_window_bytes", series.window);
             self.rate_limit(flow, series.rate_limit);
+            if let Some(series) = series.sender {
+                self.sender_series(flow, series);
+            }
         }
         let row = self.labels.rows.of(flow as usize);
         self.flows.sender(row, &counters);
@@ -182,9 +186,26 @@ impl Report {
     /// `close` sets the interval.
     fn push_series(&mut self, kind: &'static str, name: &str, quantity: &str, values: Option<Vec<f64>>) {
         if let Some(values) = values {
-            let (name, quantity) = (name.to_owned(), quantity.to_owned());
-            self.series.push(Series { kind, name, quantity, start_s: 0.0, interval_s: 0.0, values });
+            self.push_states(kind, name, quantity, (values, Vec::new()));
         }
+    }
+
+    /// As `push_series`, with the names of the values.
+    fn push_states(
+        &mut self,
+        kind: &'static str,
+        name: &str,
+        quantity: &str,
+        (values, states): (Vec<f64>, Vec<&'static str>),
+    ) {
+        let (name, quantity) = (name.to_owned(), quantity.to_owned());
+        self.series.push(Series { kind, name, quantity, start_s: 0.0, interval_s: 0.0, values, states });
+    }
+
+    fn sender_series(&mut self, flow: FlowId, series: SenderSeries) {
+        let name = self.labels.name_of_flow(flow).to_owned();
+        self.push_states("sender", &name, "state", (series.state, series.names));
+        self.gauge_series("sender", &name, series.gauges);
     }
 
     pub(crate) fn measured(&self) -> MeasuredInterval {

@@ -13,6 +13,9 @@ pub struct Probes {
     pub series: Vec<SeriesKind>,
     /// Gauges that a queue keeps for single flows.
     pub flow_gauges: Vec<FlowGauges>,
+    /// TCP flows whose senders are recorded: window, rates, round trips, data in flight and the state of the congestion
+    /// controller. Names of flows, or of groups for all their flows.
+    pub senders: Vec<String>,
 }
 
 impl Default for Probes {
@@ -21,6 +24,7 @@ impl Default for Probes {
             interval: Span::from_milliseconds(100),
             series: vec![SeriesKind::Queues, SeriesKind::Flows, SeriesKind::Links],
             flow_gauges: Vec::new(),
+            senders: Vec::new(),
         }
     }
 }

@@ -10,7 +10,7 @@ use forebay_units::Span;
 use super::check::{Validity, require};
 use crate::applications::Application;
 use crate::plan::outline::{Direction, Outline};
-use crate::schema::{FlowGauges, FlowGroup, Probes, SeriesKind};
+use crate::schema::{FlowGauges, FlowGroup, Probes, SeriesKind, Transport};
 
 /// 800 MB of samples.
 const MOST_SAMPLES: u64 = 100_000_000;
@@ -27,6 +27,7 @@ const NAMES_COMPARED: usize = 10_000;
 pub(super) fn validate(outline: &Outline<'_>, root: &Path) -> Validity {
     if let Some(probes) = &outline.spec.probes {
         series(probes, outline, &root.key("probes"))?;
+        senders(probes, outline, &root.key("probes"))?;
         for (index, gauges) in probes.flow_gauges.iter().enumerate() {
             flow_gauges(gauges, outline, &root.key("probes.flow_gauges").index(index))?;
         }
@@ -43,7 +44,7 @@ fn series(probes: &Probes, outline: &Outline<'_>, path: &Path) -> Validity {
         require(!again, || path.key("series").index(index), || "given twice".into(), "the second one")?;
         seen.push(*kind);
     }
-    // A rough count: a queue has about six quantities with its gauges, a flow three, a link one.
+    // A rough count: a queue has about six quantities with its gauges, a flow three, a link one, a sender ten.
     let links = outline.link_count();
     let kinds = probes.series.iter().map(|kind| match kind {
         SeriesKind::Queues => 6 * links.min(1_000),
@@ -51,7 +52,11 @@ fn series(probes: &Probes, outline: &Outline<'_>, path: &Path) -> Validity {
         SeriesKind::Links => links,
     });
     let intervals = outline.spec.duration.picoseconds() / probes.interval.picoseconds();
-    let samples = intervals.saturating_mul(kinds.sum());
+    let senders = probes.senders.iter().map(|name| {
+        let group = outline.spec.flows.iter().find(|group| group.name == *name);
+        group.map_or(1, |group| outline.count_of(group))
+    });
+    let samples = intervals.saturating_mul(kinds.sum::<u64>().saturating_add(10 * senders.sum::<u64>()));
     let message = || format!("about {samples} samples would be recorded");
     require(samples <= MOST_SAMPLES, interval, message, "expected a longer interval: at most 100 million samples")
 }
@@ -67,24 +72,37 @@ fn flow_gauges(gauges: &FlowGauges, outline: &Outline<'_>, path: &Path) -> Valid
     }
     check_link(&gauges.queue, "queue", outline, &path.key("queue"))?;
     for (index, name) in gauges.flows.iter().enumerate() {
-        let groups = || outline.spec.flows.iter().map(|group| group.name.clone());
-        if !groups().chain(outline.flow_names()).any(|known| known == *name) {
-            let known: Vec<String> = groups().chain(outline.flow_names()).take(NAMES_COMPARED).collect();
-            let invalid = Invalid::new(
-                path.key("flows").index(index),
-                format!("there is no flow `{name}`"),
-                "expected a flow or a group",
-            );
-            return Err(invalid.with_help(did_you_mean(name, known.iter().map(String::as_str))));
-        }
-        let is_of = |group: &&FlowGroup| (0..group.flows()).any(|index| group.flow_name(index) == *name);
-        let group = outline.spec.flows.iter().find(|group| group.name == *name || is_of(group));
-        require(
-            !group.is_some_and(|group| matches!(group.app, Application::Transfers(_))),
-            || path.key("flows").index(index),
-            || format!("`{name}` is a flow for each of its transfers"),
-            "expected a flow of one connection",
-        )?;
+        watched_flow(name, outline, &path.key("flows").index(index))?;
+    }
+    Ok(())
+}
+
+/// The flow or group of that name has the same packets, and the same state, throughout the run. Returns its group,
+/// unless its flows are cells or frames with names of their own.
+fn watched_flow<'a>(name: &str, outline: &Outline<'a>, path: &Path) -> Result<Option<&'a FlowGroup>, Invalid> {
+    let groups = || outline.spec.flows.iter().map(|group| group.name.clone());
+    if !groups().chain(outline.flow_names()).any(|known| known == *name) {
+        let known: Vec<String> = groups().chain(outline.flow_names()).take(NAMES_COMPARED).collect();
+        let invalid = Invalid::new(path.clone(), format!("there is no flow `{name}`"), "expected a flow or a group");
+        return Err(invalid.with_help(did_you_mean(name, known.iter().map(String::as_str))));
+    }
+    let is_of = |group: &&FlowGroup| (0..group.flows()).any(|index| group.flow_name(index) == *name);
+    let group = outline.spec.flows.iter().find(|group| group.name == *name || is_of(group));
+    require(
+        !group.is_some_and(|group| matches!(group.app, Application::Transfers(_))),
+        || path.clone(),
+        || format!("`{name}` is a flow for each of its transfers"),
+        "expected a flow of one connection",
+    )?;
+    Ok(group)
+}
+
+fn senders(probes: &Probes, outline: &Outline<'_>, path: &Path) -> Validity {
+    for (index, name) in probes.senders.iter().enumerate() {
+        let at = || path.key("senders").index(index);
+        let group = watched_flow(name, outline, &at())?;
+        let is_tcp = group.is_some_and(|group| matches!(group.transport, Transport::Tcp(_)));
+        require(is_tcp, at, || format!("`{name}` has no window and no state"), "expected a TCP flow")?;
     }
     Ok(())
 }

@@ -8,6 +8,55 @@
 //! times lower rate and window until the next probe. Every five seconds the window falls to half of the product for 200
 //! ms, which shows the round trip without the own queue.
 //!
+//! # States
+//! ```text
+//!            pipe full           queue gone
+//!   startup -----------> drain ------------> probe_bw_down <--------------+
+//!      ^                                      |         |                 |
+//!      |                           queue gone |         | time to probe   |
+//!      |                                      v         |                 |
+//!      |         +----------------> probe_bw_cruise     |                 |
+//!      |         |                            |         |                 |
+//!      |         | pipe full    time to probe |         |                 |
+//!      |         |                            v         v                 |
+//!      |         |                           probe_bw_refill              |
+//!      |         |                                 |                      |
+//!      |         |                                 | one round            |
+//!      |         |                                 v                      |
+//!      |     probe_rtt                       probe_bw_up -----------------+
+//!      |      |  ^                                  pipe full, or
+//!      +------+  |                                  too much in flight
+//!     pipe not   |
+//!     full       from any state: no shorter RTT for 5 s
+//!
+//!   state            pacing gain      window
+//!   startup          2.77             2 products
+//!   drain            0.34 (draft 0.5) 2 products
+//!   probe_bw_down    0.91 (draft 0.9) 2 products
+//!   probe_bw_cruise  1                2 products
+//!   probe_bw_refill  1                2 products
+//!   probe_bw_up      1.25             2.25 products
+//!   probe_rtt        1                half a product, at least 4 segments
+//! ```
+//!
+//! A product is that of bandwidth and shortest round trip, and at least three bursts. The window has room for segments
+//! whose ACKs come together. Bounds that losses and marks have set limit it, except in `startup`.
+//!
+//! - The pipe is full after three rounds in which no sample reaches 1.25 times the bandwidth before. Samples that the
+//!   application limits do not count. It also counts as full after a round of a recovery with six loss events and more
+//!   than 2 % lost, and with `ecn_low` after two rounds with half of the segments marked.
+//! - The queue of Startup is gone when no more than a product is in flight; with `rules = "draft"` Drain takes three
+//!   rounds at most. That of a probe is gone when, in addition, 15 % of the upper bound of data in flight is free.
+//! - It is time to probe 2 to 3 s after the end of the last probe, and earlier after as many rounds as a product has
+//!   segments, at most 63. With `ecn_low`, marks without a loss make a probe due at once. A probe that stopped at the
+//!   bound of one before, without harm, is repeated after a round.
+//! - Too much is in flight when more than 2 % of it is lost, or half of it is marked with `ecn_low`. This ends a probe
+//!   and sets the upper bound. After such a probe, the next one stops at this bound.
+//! - If no sample was shorter than the shortest round trip for 5 s, any state changes to `probe_rtt`, unless the sender
+//!   restarts after an idle time. It ends 200 ms and a round after no more than its window is in flight.
+//! - A timeout changes no state. With `rules = "draft"`, a spurious loss that ended `startup` or `probe_bw_up` leads
+//!   back to `startup` or to `probe_bw_refill`.
+//!
 //! # When to use it
 //! Use it to model Google's senders, and hosts that run Google's kernel. It shares a link with CUBIC better than `bbr`
 //! does, and loses less in short queues. Behind a very long queue it gets little against CUBIC.
@@ -469,6 +518,26 @@ impl Controller for Bbr3 {
         self.bounds = self.bounds.max(saved.bounds);
         if self.rules == Bbr3Rules::Draft {
             self.return_to(saved.ended);
+        }
+    }
+
+    fn state(&self) -> Option<&'static str> {
+        Some(match self.state {
+            State::Startup => "startup",
+            State::Drain => "drain",
+            State::Down => "probe_bw_down",
+            State::Cruise => "probe_bw_cruise",
+            State::Refill => "probe_bw_refill",
+            State::Up => "probe_bw_up",
+            State::ProbeRoundTrip => "probe_rtt",
+        })
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("bandwidth_bps", self.bandwidth() * self.payload_bits);
+        visit("pacing_gain", self.pacing_gain);
+        if let Some(shortest) = self.round_trips.shortest {
+            visit("model_rtt_s", shortest.seconds());
         }
     }
 }

@@ -146,6 +146,10 @@ impl Controller for Dctcp {
     fn restart(&mut self) {
         self.reno.restart();
     }
+
+    fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("alpha", f64::from(self.share.alpha) / f64::from(ONE));
+    }
 }
 
 #[cfg(test)]

@@ -268,6 +268,10 @@ impl Controller for Ledbat {
             self.reduce(congestion, CongestionSignal::Timeout, control);
         }
     }
+
+    fn state(&self) -> Option<&'static str> {
+        matches!(self.stage, Stage::Frozen { .. } | Stage::Rising { .. }).then_some("slowdown")
+    }
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ impl Sender {
         self.limit_window();
     }
 
-    fn recovery_phase(&self) -> Phase {
+    pub(super) fn recovery_phase(&self) -> Phase {
         let connection = &self.connection;
         if connection.in_recovery || self.recovery.is_coming_down(connection) {
             Phase::Recovery

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .metric import Samples
 
-Component = Literal["queue", "flow", "link", "queue_flow"]
+Component = Literal["queue", "flow", "link", "sender", "queue_flow"]
 """The subject of a series."""
 
 

@@ -53,6 +53,11 @@ impl ClassicQueue {
         self.score = self.score.clamp(0.0, Self::MOST);
     }
 
+    /// Whether the queue is taken for a classic one.
+    pub fn is_certain(&self) -> bool {
+        self.score >= Self::CERTAINTY
+    }
+
     pub fn least_alpha(&self) -> f64 {
         Self::CLASSIC_ALPHA * (self.score.min(Self::CERTAINTY) - Self::FIRST_SUSPICION).max(0.0)
     }

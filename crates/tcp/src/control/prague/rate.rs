@@ -284,6 +284,10 @@ impl Controller for RatePrague {
             state.is_rising = true;
         }
     }
+
+    fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("alpha", self.alpha);
+    }
 }
 
 #[cfg(test)]

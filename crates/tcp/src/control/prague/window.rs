@@ -244,6 +244,14 @@ impl Controller for Prague {
         control.congestion_window = 1.0;
     }
 
+    fn state(&self) -> Option<&'static str> {
+        (self.config.classic_fallback && self.fallback.is_certain()).then_some("classic_queue")
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("alpha", self.alpha);
+    }
+
     /// The window with its fraction is restored together with the window of the transport.
     fn undo(&mut self) {
         if let Some((window, set_window)) = self.before_loss.take() {
