@@ -65,7 +65,7 @@ def test_every_experiment_gives_the_digest_that_it_gave() -> None:
     assert (sorted(changed), sorted(recorded.keys() - measured.keys())) == ([], []), message
 
 
-@pytest.mark.parametrize("paper", ["dbl", "sfb", "breathe", "tiny-buffers", "e2cm", "linux", "bbr", "l4s"])
+@pytest.mark.parametrize("paper", ["dbl", "sfb", "breathe", "tiny-buffers", "e2cm", "linux", "bbr", "l4s", "quic"])
 def test_a_trace_changes_no_result(paper: str, tmp_path: Path) -> None:
     paths = [path for name, path in experiment_files().items() if name.startswith(f"{paper}/")]
     job = next(job for path in paths for job in make_plan(load_experiment(path), quick=True, seeds=1).jobs)
