@@ -56,7 +56,8 @@ fn the_maximum_of_ten_rounds_is_followed_by_the_best_after_it() {
 #[test]
 fn the_candidates_of_the_maximum_are_spread_over_its_rounds() {
     // `minmax_running_max`, `minmax_subwin_update`: no lower sample of the first quarter of the window is the second
-    // choice, and none of the first half the third. An equal one is the later choice. A choice expires after ten rounds.
+    // choice, and none of the first half the third. An equal one is the later choice. A choice expires after ten
+    // rounds.
     for (samples, choices) in [
         (&[(1, 100.0), (3, 90.0), (4, 80.0), (6, 85.0), (7, 70.0)][..], [(1, 100.0), (6, 85.0), (7, 70.0)]),
         (&[(1, 100.0), (4, 80.0), (5, 70.0), (6, 70.0), (7, 60.0)], [(1, 100.0), (4, 80.0), (7, 60.0)]),
@@ -400,4 +401,13 @@ fn parameters_have_bounds() {
     ] {
         assert!(config.validate().unwrap_err().field.ends_with(field), "{field}");
     }
+}
+
+#[test]
+fn it_sets_the_window_in_recoveries_and_ignores_marks() {
+    // `bbr_main` is a `cong_control`: the transport does not reduce the rate. `bbr_init` takes the round trips of the
+    // handshake.
+    let needs = Connection::new().bbr.needs();
+    assert!(needs.owns_recovery && needs.answers_marks && needs.round_trip_estimate && needs.randomness);
+    assert!(!needs.marks);
 }

@@ -39,7 +39,7 @@ fn two_lossy_intervals_of_one_rate_are_a_policer() {
     connection.bbr.state = State::Drain;
     connection.ack(News { in_flight: 1000, ..lossy_round(0) });
     assert!(connection.bbr.policer.is_found);
-    connection.bbr.state = State::ProbeBandwidth;
+    (connection.bbr.state, connection.bbr.min_round_trip) = (State::ProbeBandwidth, Some(Span::from_seconds(1)));
     connection.ack(lossy_round(0));
     assert!(!connection.bbr.policer.is_found && !connection.bbr.policer.is_sampling);
     assert!(near(connection.gain() / connection.bbr.pacing_gain, 1.0));
