@@ -123,7 +123,7 @@ fn persistent_congestion_is_a_run_of_losses_longer_than_three_timeouts() {
         ([(0, 100), (2, 1200)], false),
         // There was no sample before.
         ([(0, 49), (1, 1076)], false),
-        // What is sent when the sample comes is sent after it.
+        // A transmission at the time of the sample follows it.
         ([(0, 50), (1, 1026)], true),
         ([(u32::MAX, 100), (0, 1076)], true),
     ] {

@@ -292,7 +292,7 @@ fn delivery_is_measured_by_transmission() {
         connection.delivery = Some(Default::default());
         send(&mut quic, &mut connection, 5, at(200));
         connection.data_end = connection.next;
-        // What was sent once has its round trip, whichever segment the ACK answers.
+        // A segment that was sent once has its round trip, whichever segment the ACK answers.
         learn(&mut quic, &mut connection, &ack(0, Some((1, 4)), at(150)), at(300));
         let delivery = connection.delivery.as_mut().unwrap();
         let first = delivery.evaluate(1, None, at(300));
