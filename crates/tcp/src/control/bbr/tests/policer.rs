@@ -40,7 +40,7 @@ fn two_lossy_intervals_of_one_rate_are_a_policer() {
     connection.ack(News { in_flight: 1000, ..lossy_round(0) });
     assert!(connection.bbr.policer.is_found);
     (connection.bbr.state, connection.bbr.min_round_trip) = (State::ProbeBandwidth, Some(Span::from_seconds(1)));
-    connection.ack(lossy_round(0));
+    connection.ack(News { in_flight_before: 10_000, ..lossy_round(0) });
     assert!(!connection.bbr.policer.is_found && !connection.bbr.policer.is_sampling);
     assert!(near(connection.gain() / connection.bbr.pacing_gain, 1.0));
     // `bbr_reset_probe_bw_mode`.
