@@ -38,9 +38,9 @@ pub(crate) mod syn_ack {
     pub const ECT0: u8 = 0b100;
     pub const CE: u8 = 0b110;
 
-    /// Whether it agrees to accurate ECN.
+    /// Whether it agrees to accurate ECN: 001 is that of RFC 3168, 000 and 111 are none. 101 is reserved, and counts.
     pub fn agrees(ace: u8) -> bool {
-        matches!(ace, NOT_ECT | ECT1 | ECT0 | CE)
+        !matches!(ace, 0b000 | 0b001 | 0b111)
     }
 }
 
@@ -119,13 +119,15 @@ impl Decoder {
 
 /// Appendix A.2.1: how many marks there may have been, if ACE shows `least` modulo 8.
 fn safer(least: u64, newly_acknowledged: u64, marked_bytes: Option<u64>, segment_bytes: u64) -> u64 {
-    if newly_acknowledged < ACE_VALUES || newly_acknowledged < least {
+    if newly_acknowledged < least {
         return least;
     }
-    let most = newly_acknowledged - (newly_acknowledged - least) % ACE_VALUES;
-    // Appendix A.2.2: the byte counter shows that the counter has not wrapped.
-    let are_few = |bytes: u64| bytes <= least * segment_bytes && bytes < most * segment_bytes / 2;
-    if most > least && marked_bytes.is_some_and(are_few) { least } else { most }
+    // Appendix A.2.2: the byte counter shows that the counter has not wrapped. Its second condition, less than half a
+    // segment per mark otherwise, follows, as `least` is below 8.
+    if marked_bytes.is_some_and(|bytes| bytes <= least * segment_bytes) {
+        return least;
+    }
+    newly_acknowledged - (newly_acknowledged - least) % ACE_VALUES
 }
 
 #[cfg(test)]
@@ -141,6 +143,7 @@ mod tests {
             assert_eq!(safer(least, newly, None, 1460), marked, "{newly} {least}");
         }
         assert_eq!(safer(2, 10, Some(1460), 1460), 2);
+        assert_eq!(safer(2, 10, Some(2 * 1460), 1460), 2);
         assert_eq!(safer(2, 10, Some(2 * 1460 + 1), 1460), 10);
         assert_eq!(safer(2, 10, Some(10 * 1460), 1460), 10);
         // More marks than packets: others than these were marked.
@@ -165,7 +168,20 @@ mod tests {
     }
 
     #[test]
+    fn a_syn_ack_agrees_unless_it_shows_another_mode() {
+        // Table 2: Not-ECT, ECT(1), ECT(0), the reserved value, and CE.
+        let agrees: [bool; 8] = core::array::from_fn(|ace| syn_ack::agrees(ace as u8));
+        assert_eq!(agrees, [false, false, true, true, true, true, true, false]);
+    }
+
+    #[test]
     fn the_byte_counter_wraps_at_24_bits() {
+        let mut counters = Counters { bytes: 33_554_432, ..Counters::default() };
+        counters.count(true, 1);
+        assert_eq!(counters.report(), (6, Some(1)));
+        // Section 3.2.1: it starts at 0. A byte more than one segment is more than one mark, of 20 - (20 - 1) % 8.
+        assert_eq!(Decoder::default().decode(6, Some(1460), 20, 1460), 1);
+        assert_eq!(Decoder::default().decode(6, Some(1461), 20, 1460), 17);
         let mut decoder = Decoder { packets: 5, bytes: 33_554_433 & BYTES_MASK };
         // 1 + 1460.
         assert_eq!(decoder.decode(6, Some(1461), 20, 1460), 1);
@@ -176,6 +192,7 @@ mod tests {
 
     #[test]
     fn the_first_mark_and_every_second_one_calls_for_an_ack() {
+        assert!(Counters::default().count(true, 10));
         let mut counters = Counters::default();
         assert!(!counters.count(false, 10));
         assert!(counters.count(true, 10));

@@ -151,7 +151,7 @@ impl DeliveryRate {
     /// Ends the evaluation of an ACK, after which `in_flight` segments are in flight. No valid interval is below the
     /// `shortest` round trip.
     pub fn evaluate(&mut self, in_flight: u64, shortest: Option<Span>, now: Time) -> Delivery {
-        if self.limited_until > 0 && self.delivered > self.limited_until {
+        if self.delivered > self.limited_until {
             self.limited_until = 0;
         }
         let mut delivery = Delivery {
@@ -244,6 +244,59 @@ mod tests {
         };
         assert_eq!((limited(before, ms(40)), limited(after, ms(41))), (false, true));
         assert_eq!(rate.limited_until, 0);
+        // Section 3.4: until what is in flight is delivered and one more, here five segments.
+        let numbers: Vec<_> = (1..=3).map(|in_flight| rate.note_sent(in_flight, ms(50))).collect();
+        rate.note_application_limit(3);
+        for (number, now) in numbers.into_iter().zip(90..) {
+            rate.begin(3);
+            rate.on_arrival(number, false, ms(now));
+            rate.evaluate(2, None, ms(now));
+        }
+        let limited = [rate.note_sent(1, ms(95)), rate.note_sent(2, ms(95))];
+        assert!(limited.iter().all(|&number| rate.get(number).unwrap().state.is_application_limited));
+        rate.on_arrival(limited[0], false, ms(135));
+        rate.evaluate(1, None, ms(135));
+        let next = rate.note_sent(2, ms(136));
+        assert!(!rate.get(next).unwrap().state.is_application_limited);
+        // Also before anything is in flight.
+        let mut rate = DeliveryRate::default();
+        rate.note_application_limit(0);
+        let first = rate.note_sent(1, ms(0));
+        assert!(rate.get(first).unwrap().state.is_application_limited);
+    }
+
+    #[test]
+    fn an_idle_time_is_in_no_interval() {
+        // Section 3.2: with nothing in flight, both times start with the departure.
+        let mut rate = DeliveryRate::default();
+        for start in [0, 1000] {
+            let number = rate.note_sent(1, ms(start));
+            rate.begin(1);
+            rate.on_arrival(number, false, ms(start + 40));
+            let delivery = rate.evaluate(0, None, ms(start + 40));
+            assert_eq!(delivery.segment.unwrap().interval, Some(Span::from_milliseconds(40)));
+        }
+    }
+
+    #[test]
+    fn losses_and_marks_are_counted_by_ack_and_since_the_start() {
+        let mut rate = DeliveryRate::default();
+        let numbers = sent(&mut rate, &[0, 0, 0, 0]);
+        rate.begin(4);
+        numbers[..2].iter().for_each(|&number| rate.on_loss(number));
+        numbers[2..].iter().for_each(|&number| rate.on_arrival(number, false, ms(40)));
+        assert_eq!(rate.newly_delivered(), 2);
+        rate.note_marks(1);
+        rate.note_marks(2);
+        let next = rate.note_sent(1, ms(40));
+        let delivery = rate.evaluate(1, None, ms(40));
+        assert_eq!((delivery.lost, delivery.newly_lost, delivery.marked), (2, 2, 3));
+        assert_eq!(rate.get(next).unwrap().state.marked_before, 3);
+        // Of segments sent at one time, the last one sent counts.
+        assert_eq!(delivery.segment.unwrap().in_flight, 4);
+        rate.begin(1);
+        rate.on_loss(next);
+        assert_eq!(rate.evaluate(0, None, ms(41)).newly_lost, 1);
     }
 
     #[test]

@@ -249,6 +249,43 @@ mod tests {
         // 80 Mb/s are 10 segments a millisecond, of which 9 fit into 2^-10 s.
         let rate = Rate::megabits(80);
         assert_eq!(send(&mut pacer, rate, us(1000)), (10 + 9, us(1000 + 900 - 500 + 50)));
+        assert_eq!(pacer.next_departure(), us(1450));
+        // The first ten leave whenever they may, and none of them begins a burst.
+        let mut pacer = Pacer::new(Some(Pacing::LINUX), false, SEGMENT).unwrap();
+        for _ in 0..10 {
+            assert_eq!(pacer.earliest(SEGMENT, Some(rate), us(1000)), us(1000));
+            pacer.note_sent(SEGMENT, Time::ZERO, Some(rate), us(1000));
+        }
+        assert_eq!(send(&mut pacer, rate, us(1010)), (9, us(1010 + 450)));
+    }
+
+    #[test]
+    fn the_rest_of_a_burst_waits_for_the_next_one() {
+        let mut pacer = Pacer::new(Some(Pacing::LINUX), false, SEGMENT).unwrap();
+        let rate = Rate::megabits(80);
+        (pacer.unpaced_segments, pacer.next) = (0, us(5000));
+        for _ in 0..3 {
+            assert_eq!(pacer.earliest(SEGMENT, Some(rate), us(5000)), us(5000));
+            pacer.note_sent(SEGMENT, Time::ZERO, Some(rate), us(5000));
+        }
+        assert_eq!(pacer.earliest(SEGMENT, Some(rate), us(5001)), us(5300));
+        // A probe does not ask, and the time that it takes counts from then on.
+        pacer.note_sent(SEGMENT, Time::ZERO, Some(rate), us(9000));
+        assert_eq!(pacer.next_departure(), us(9100));
+    }
+
+    #[test]
+    fn a_paced_sender_keeps_its_queue_small_too() {
+        let mut pacer = Pacer::new(Some(Pacing::LINUX), true, SEGMENT).unwrap();
+        let rate = Rate::megabits(1);
+        for _ in 0..2 {
+            assert_eq!(pacer.earliest(SEGMENT, Some(rate), us(0)), us(0));
+            pacer.note_sent(SEGMENT, us(100), Some(rate), us(0));
+        }
+        assert_eq!(pacer.earliest(SEGMENT, Some(rate), us(0)), us(100));
+        // The queue is empty, but the pace is the limit.
+        (pacer.unpaced_segments, pacer.next) = (0, us(500));
+        assert_eq!(pacer.earliest(SEGMENT, Some(rate), us(100)), us(500));
     }
 
     #[test]
@@ -286,9 +323,11 @@ mod tests {
                 pacer.queue(SEGMENT, departure, us(0));
             }
             assert_eq!(pacer.queued_bytes(us(0)), most * SEGMENT);
+            assert_eq!(pacer.queued_bytes(us(99)), most * SEGMENT);
             // The first of them makes room.
             assert_eq!(pacer.earliest(SEGMENT, Some(rate), us(50)), us(100));
             assert_eq!(pacer.earliest(SEGMENT, Some(rate), us(100)), us(100));
+            assert_eq!(pacer.queued_bytes(us(100)), (most - 1) * SEGMENT);
             assert_eq!(pacer.earliest(2 * SEGMENT, Some(rate), us(100)), us(200));
         }
     }
@@ -301,5 +340,10 @@ mod tests {
         assert_eq!(rate(10.0, 20.0, 0.0), Rate::new(2_400_000));
         assert_eq!(rate(10.0, 20.1, 20.0), Rate::new(8_000_000));
         assert_eq!(default_rate(&Control::new(10.0, 2.0), 0.0, 1000, None), None);
+        // The segments in flight count where they are more than the window.
+        let mut connection = Connection::new(&crate::TcpConfig::default());
+        connection.round_trip.sample(Time::ZERO, us(40_000), false);
+        (connection.unacknowledged, connection.next) = (1, 1 + 20 * connection.segment_bytes);
+        assert_eq!(connection.pacing_rate(), Rate::new(2 * 20 * 1460 * 8 * 25));
     }
 }

@@ -143,7 +143,7 @@ fn earlier_range(start: u64, end: u64) -> Range<(u64, TransmissionNumber)> {
 impl QuicRecovery {
     pub fn new(config: &TcpConfig) -> Self {
         Self {
-            segments: SentSegments::new(u64::from(!config.handshake).max(1)),
+            segments: SentSegments::new(),
             next_number: 0,
             earlier: BTreeMap::new(),
             repeated: Vec::new(),

@@ -3,6 +3,9 @@
 use super::*;
 use crate::{Segment, SegmentOut};
 
+#[path = "quic_period_tests.rs"]
+mod period;
+
 struct Nowhere;
 
 impl SegmentOut for Nowhere {
@@ -68,6 +71,21 @@ fn a_number_three_below_one_that_arrived_is_lost() {
     assert_eq!(lost(&quic), [0, 1]);
     assert_eq!(quic.loss_time, Time::NEVER);
     assert!(quic.news.is_congestion && !quic.news.is_persistent);
+    assert_eq!(quic.delivered_bytes(0), 2 * 1448);
+    // The next ACK has nothing new.
+    learn(&mut quic, &mut connection, &ack(0, Some((2, 5)), at(200)), at(302));
+    assert!(lost(&quic).is_empty() && quic.delivered_bytes(0) == 0 && !quic.is_due(&connection));
+}
+
+#[test]
+fn the_timer_is_for_the_first_to_be_overdue() {
+    // Section 6.1.2, loss_time.
+    let (mut quic, mut connection) = quic();
+    for ms in [200, 205, 206] {
+        send(&mut quic, &mut connection, 1, at(ms));
+    }
+    learn(&mut quic, &mut connection, &ack(0, Some((2, 3)), at(206)), at(306));
+    assert_eq!(quic.loss_time, Time::ZERO + Span::from_microseconds(312_500));
 }
 
 #[test]
@@ -82,6 +100,14 @@ fn the_time_threshold_is_that_of_the_longer_round_trip_and_a_millisecond_at_leas
         quic.latest_round_trip = Span::from_picoseconds(latest_ps);
         assert_eq!(quic.time_threshold(&connection), Span::from_picoseconds(expected_ps));
     }
+    // Section 6.2.2: 9/8 of 333 ms before the first sample.
+    let (quic, mut connection) = quic();
+    connection.round_trip = crate::RoundTrip::new(&TcpConfig::default());
+    assert_eq!(quic.time_threshold(&connection), Span::from_microseconds(374_625));
+    // Section 6.2.1: four deviations count for a millisecond at least.
+    connection.round_trip.sample(Time::ZERO, Time::from_picoseconds(1000), false);
+    let expected = Span::from_picoseconds(1000) + Span::from_milliseconds(1 + 25);
+    assert_eq!(quic.probe_base(&connection), expected);
 }
 
 #[test]
@@ -112,6 +138,46 @@ fn the_timer_is_for_the_overdue_or_else_for_probes() {
     connection.resume_at = at(2677);
     quic.set_timer(&mut connection, at(2676));
     assert_eq!((connection.timer, connection.deadline), (Timer::Pacing, at(2677)));
+    // An overdue timer is due at once, and with nothing in flight there is none.
+    connection.resume_at = Time::NEVER;
+    quic.set_timer(&mut connection, at(9999));
+    assert_eq!(connection.deadline, at(9999));
+    connection.unacknowledged = connection.highest;
+    quic.set_timer(&mut connection, at(9999));
+    assert_eq!(connection.deadline, Time::NEVER);
+}
+
+#[test]
+fn only_an_arrival_ends_the_doubling() {
+    // Section 6.2.1.
+    let (mut quic, mut connection) = quic();
+    send(&mut quic, &mut connection, 2, at(200));
+    turn(&mut connection, at(600), |turn| quic.send_probes(turn));
+    learn(&mut quic, &mut connection, &ack(0, None, at(100)), at(601));
+    assert_eq!(quic.timeouts, 1);
+    learn(&mut quic, &mut connection, &ack(1, None, at(200)), at(602));
+    assert_eq!(quic.timeouts, 0);
+}
+
+#[test]
+fn a_probe_of_lost_data_repeats_nothing() {
+    // Section 6.2.4. Lost data comes first: its transmission, number 0, is over.
+    let (mut quic, mut connection) = quic();
+    send(&mut quic, &mut connection, 5, at(200));
+    connection.data_end = connection.next;
+    learn(&mut quic, &mut connection, &ack(0, Some((3, 4)), at(200)), at(300));
+    turn(&mut connection, at(900), |turn| {
+        turn.connection.timer = Timer::Probe;
+        assert!(!quic.on_deadline(turn), "a probe reports no loss");
+    });
+    assert!(quic.repeated.iter().all(|repeated| repeated.number != 0) && !quic.has_lost());
+    // The timer for what is overdue reports losses, and no arrival.
+    turn(&mut connection, at(1000), |turn| {
+        turn.connection.timer = Timer::Reordering;
+        assert!(quic.on_deadline(turn));
+    });
+    assert_eq!((lost(&quic), quic.delivered_bytes(0)), ([1, 2].into(), 0));
+    assert!(quic.has_lost());
 }
 
 #[test]
@@ -183,63 +249,90 @@ fn repeated_data_yields_a_sample_and_a_probe_shows_the_loss_of_its_original() {
 }
 
 #[test]
-fn a_period_ends_when_something_sent_after_its_start_arrives() {
-    // Section 7.3.2.
+fn an_arrival_leaves_what_was_repeated_of_other_data_and_what_was_sent_before_it() {
+    // Section 6.1. Two rounds of probes repeat both segments: numbers 0 and 2 are of the first, 1 and 3 of the second.
     let (mut quic, mut connection) = quic();
-    send(&mut quic, &mut connection, 10, at(200));
-    learn(&mut quic, &mut connection, &ack(0, Some((3, 4)), at(200)), at(300));
-    assert!(quic.is_due(&connection));
-    turn(&mut connection, at(300), |turn| {
-        quic.enter(turn);
-        let lost = quic.segments.next_lost().unwrap();
-        quic.retransmit(lost, true, turn);
-    });
-    let reduced = connection.window.congestion_window;
-    assert_eq!((reduced, connection.in_recovery, quic.period.first), (5.0, true, 10));
-    // Further losses of what was sent before the start are part of the same event.
-    learn(&mut quic, &mut connection, &ack(0, Some((3, 8)), at(200)), at(301));
-    assert_eq!(lost(&quic), [1, 2]);
-    assert!(!quic.is_due(&connection) && quic.period.is_open);
-    // The retransmission arrives.
-    learn(&mut quic, &mut connection, &ack(1, Some((3, 8)), at(300)), at(400));
-    turn(&mut connection, at(400), |turn| quic.on_partial_ack(turn, 1448));
-    assert!(!connection.in_recovery && !quic.period.is_open);
-    assert_eq!(connection.window.congestion_window, reduced);
-    // A mark begins one, too.
-    quic.on_mark(&connection);
-    assert!(quic.is_coming_down(&connection));
+    send(&mut quic, &mut connection, 2, at(200));
+    connection.data_end = start(2);
+    for now in [600, 1250] {
+        turn(&mut connection, at(now), |turn| quic.send_probes(turn));
+    }
+    learn(&mut quic, &mut connection, &ack(0, Some((1, 2)), at(200)), at(1300));
+    let repeated: Vec<u32> = quic.repeated.iter().map(|repeated| repeated.number).collect();
+    assert_eq!((repeated.as_slice(), lost(&quic)), ([0, 2].as_slice(), Vec::new()));
 }
 
 #[test]
-fn persistent_congestion_is_a_run_of_losses_longer_than_three_timeouts() {
-    // Section 7.6: 3 x (100 + 4 x 50 + 25) ms = 975 ms after a first sample at 50 ms.
-    for (losses, is_persistent) in [
-        ([(0, 100), (1, 1075)], false),
-        ([(0, 100), (1, 1076)], true),
-        // Number 1 has arrived.
-        ([(0, 100), (2, 1200)], false),
-        // There was no sample before.
-        ([(0, 49), (1, 1076)], false),
-        ([(u32::MAX, 100), (0, 1076)], true),
-    ] {
-        let (mut quic, connection) = quic();
-        quic.first_sample = at(50);
-        quic.news.lost = losses.into_iter().map(|(number, ms)| (number, at(ms))).collect();
-        quic.judge_losses(&connection);
-        assert_eq!(quic.news.is_persistent, is_persistent, "{losses:?}");
+fn an_ack_is_a_sample_if_it_advances_or_answers_the_highest_number() {
+    // Section 5.1.
+    let ms = Span::from_milliseconds;
+    let (mut quic, mut connection) = quic();
+    send(&mut quic, &mut connection, 5, at(200));
+    let mut check = |ack: Ack, now, latest, smoothed_us| {
+        learn(&mut quic, &mut connection, &ack, at(now));
+        let smoothed = connection.round_trip.smoothed();
+        assert_eq!((quic.latest_round_trip, smoothed), (ms(latest), Some(Span::from_microseconds(smoothed_us))));
+    };
+    // An ACK of number 1 alone, then one that reports number 2 but answers another segment, and one of nothing new.
+    check(ack(0, Some((1, 2)), at(200)), 380, 180, 110_000);
+    check(ack(0, Some((1, 3)), at(100)), 390, 180, 110_000);
+    check(ack(0, Some((1, 3)), at(200)), 395, 180, 110_000);
+    // One that advances counts once.
+    check(ack(1, Some((1, 3)), at(200)), 390, 190, 120_000);
+    check(ack(4, None, at(200)), 420, 220, 132_500);
+    learn(&mut quic, &mut connection, &ack(5, None, Time::NEVER), at(430));
+    assert_eq!(quic.latest_round_trip, ms(220), "without a timestamp");
+}
+
+#[test]
+fn delivery_is_measured_by_transmission() {
+    // draft-cheng-iccrg-delivery-rate-estimation, section 3. An ACK that answers a retransmission has its round trip.
+    for (echo, round_trip) in [(at(600), Some(Span::from_milliseconds(100))), (at(200), None), (at(650), None)] {
+        let (mut quic, mut connection) = quic();
+        connection.delivery = Some(Default::default());
+        send(&mut quic, &mut connection, 5, at(200));
+        connection.data_end = connection.next;
+        // A segment that was sent once has its round trip, whichever segment the ACK answers.
+        learn(&mut quic, &mut connection, &ack(0, Some((1, 4)), at(150)), at(300));
+        let delivery = connection.delivery.as_mut().unwrap();
+        let first = delivery.evaluate(1, None, at(300));
+        assert_eq!(first.round_trip, Some(Span::from_milliseconds(100)));
+        assert_eq!((first.newly_delivered, first.newly_lost, first.in_flight_before), (3, 1, 5));
+        assert_eq!(delivery.losses.len(), 1);
+        turn(&mut connection, at(600), |turn| {
+            let lost = quic.segments.next_lost().unwrap();
+            quic.retransmit(lost, true, turn);
+        });
+        learn(&mut quic, &mut connection, &ack(1, Some((1, 4)), echo), at(700));
+        let second = connection.delivery.as_mut().unwrap().evaluate(1, None, at(700));
+        assert_eq!((second.newly_delivered, second.round_trip), (1, round_trip), "{echo:?}");
+        // The last segment and the retransmission were in flight.
+        assert_eq!((second.in_flight_before, second.segment.unwrap().in_flight), (2, 2));
     }
 }
 
 #[test]
-fn persistent_congestion_leaves_the_minimum_window_and_no_period() {
-    // Section 7.6.2.
+fn segments_are_paced_and_probes_are_not() {
+    // Sections 7.7 and 6.2.4. Ten segments leave at once, and then bursts of two.
     let (mut quic, mut connection) = quic();
-    send(&mut quic, &mut connection, 10, at(200));
-    (quic.news.is_congestion, quic.news.is_persistent) = (true, true);
-    turn(&mut connection, at(2000), |turn| quic.enter(turn));
-    let window = connection.window;
-    assert_eq!((window.congestion_window, window.slow_start_threshold), (2.0, 5.0));
-    assert!(!connection.in_recovery && !quic.period.is_open && !quic.is_due(&connection));
+    connection.pacer = crate::pacer::Pacer::new(Some(crate::Pacing::LINUX), false, 1448).map(Into::into);
+    connection.window_bytes = 100 * 1448;
+    turn(&mut connection, at(200), |turn| quic.send(turn));
+    assert_eq!(connection.next, start(12));
+    assert!(connection.resume_at > at(200) && connection.resume_at < Time::NEVER);
+    turn(&mut connection, at(200), |turn| quic.send_probes(turn));
+    assert_eq!(connection.next, start(14));
+}
+
+#[test]
+fn a_timeout_of_a_closed_window_sends_the_first_segment() {
+    let (mut quic, mut connection) = quic();
+    connection.delivery = Some(Default::default());
+    send(&mut quic, &mut connection, 3, at(200));
+    connection.next = 1;
+    quic.on_timeout(&mut connection, at(900));
+    assert_eq!((connection.next, quic.segments.next_lost().unwrap().start), (connection.highest, 1));
+    assert!(quic.sends_one && connection.delivery.unwrap().losses.len() == 1);
 }
 
 #[test]
@@ -254,4 +347,10 @@ fn nonsense_does_no_harm() {
         turn(&mut connection, at(301), |turn| quic.send_probes(turn));
         assert!(connection.deadline > at(301));
     }
+    // A block that goes beyond what was sent counts for nothing.
+    let mut beyond = ack(0, None, at(5));
+    assert!(beyond.sack.push(start(2), connection.highest + 1));
+    let held = quic.segments.sacked_segments();
+    learn(&mut quic, &mut connection, &beyond, at(302));
+    assert_eq!((quic.delivered_bytes(0), quic.segments.sacked_segments()), (0, held));
 }

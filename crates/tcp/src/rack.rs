@@ -109,7 +109,7 @@ struct News {
 impl RackRecovery {
     pub fn new(config: &TcpConfig) -> Self {
         Self {
-            segments: SentSegments::new(u64::from(!config.handshake).max(1)),
+            segments: SentSegments::new(),
             latest: (Time::ZERO, 0),
             round_trip: Span::ZERO,
             forward: 0,

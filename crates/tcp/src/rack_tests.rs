@@ -51,7 +51,7 @@ fn rack() -> (RackRecovery, Connection) {
 
 /// A segment of 1000 bytes with this end, sent last at this time.
 fn segment(end: u64, sent: Time, is_retransmitted: bool) -> SentSegment {
-    let mut segments = SentSegments::new(1);
+    let mut segments = SentSegments::new();
     segments.note_new(end - 1000, end, 0, sent);
     let mut segment = segments.last().unwrap();
     segment.is_retransmitted = is_retransmitted;

@@ -57,11 +57,11 @@ pub(crate) struct SentSegments {
 }
 
 impl SentSegments {
-    /// Nothing in flight; the first number to be sent is `first`.
-    pub fn new(first: u64) -> Self {
+    /// Nothing in flight; the first byte of data has number 1.
+    pub fn new() -> Self {
         Self {
             segments: VecDeque::new(),
-            first,
+            first: 1,
             scoreboard: Scoreboard::default(),
             sacked_bytes: 0,
             sacked: 0,
@@ -298,7 +298,7 @@ mod tests {
 
     /// Segments of ten numbers from 1 on, sent a millisecond apart.
     fn sent(count: u64) -> SentSegments {
-        let mut segments = SentSegments::new(1);
+        let mut segments = SentSegments::new();
         for index in 0..count {
             segments.note_new(1 + 10 * index, 11 + 10 * index, 0, at(index));
         }
@@ -361,7 +361,7 @@ mod tests {
         assert!(!segments.may_be_overtaken((at(0), 11)));
         assert!(segments.may_be_overtaken((at(0), 12)));
         assert!(segments.may_be_overtaken((at(1), 0)));
-        assert!(!SentSegments::new(1).may_be_overtaken((at(9), 99)));
+        assert!(!SentSegments::new().may_be_overtaken((at(9), 99)));
         let mut sacked = sent(3);
         sack(&mut sacked, 11, 21);
         assert!(sacked.may_be_overtaken((at(0), 0)));
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn segments_are_counted_whatever_their_size() {
-        let mut segments = SentSegments::new(1);
+        let mut segments = SentSegments::new();
         for (start, end) in [(1, 11), (11, 12), (12, 13), (13, 23), (23, 24)] {
             segments.note_new(start, end, 0, at(0));
         }

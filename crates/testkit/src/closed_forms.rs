@@ -43,6 +43,33 @@ pub fn pftk_bps(segment_bytes: f64, rtt_s: f64, rto_s: f64, p: f64, b: f64) -> f
     8.0 * segment_bytes / (recovery + timeouts)
 }
 
+/// The cycle of DCTCP flows in step with each other at a queue that marks from a threshold on (Alizadeh et al. 2010,
+/// section 3.3). Alpha is constant within a cycle, and windows are real numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct DctcpCycle {
+    /// The window of each flow at which the queue reaches the threshold, in packets (W*).
+    pub window: f64,
+    /// The average share of marked packets.
+    pub alpha: f64,
+    /// The longest queue less the shortest one, in packets (A).
+    pub amplitude: f64,
+    /// The longest queue, in packets.
+    pub longest_queue: f64,
+}
+
+/// The cycle of `flows` flows at a queue that marks from `threshold` packets on, on a path of `product` packets without
+/// the queue.
+#[must_use]
+pub fn dctcp_cycle(product: f64, threshold: f64, flows: f64) -> DctcpCycle {
+    let window = (product + threshold) / flows;
+    DctcpCycle {
+        window,
+        alpha: libm::sqrt(2.0 / window),
+        amplitude: libm::sqrt(2.0 * flows * (product + threshold)) / 2.0,
+        longest_queue: threshold + flows,
+    }
+}
+
 /// Probability that a flow hashes to the entry of at least one of `flows` others in a table of `entries` (DBL paper,
 /// section 5), multiplied out.
 #[must_use]
@@ -76,6 +103,14 @@ mod tests {
             assert!(close(square_root_bps(1000.0, 0.0502, p, 1.0), square_root, 1e-3));
             assert!(close(pftk_bps(1000.0, 0.0502, 0.2, p, 1.0), pftk, 1e-3));
         }
+    }
+
+    #[test]
+    fn dctcp() {
+        // 10 Gb/s, 100 us, 1500 B, two flows, 40 packets.
+        let cycle = dctcp_cycle(1e6 / 12_000.0, 40.0, 2.0);
+        assert!(close(cycle.window, 61.67, 1e-3) && close(cycle.alpha, 0.1801, 1e-3));
+        assert!(close(cycle.amplitude, 11.1, 1e-3) && cycle.longest_queue == 42.0);
     }
 
     #[test]

@@ -19,7 +19,8 @@ pub use cell_switch::{
     BurstyCells, CellArrivals, CellFabric, CellSwitch, CellSwitchConfig, CellSwitchReport, CellSwitchRngs, Estimate,
 };
 pub use closed_forms::{
-    collision_probability, md1_mean_wait_s, mm1k_blocking, mm1k_mean_packets, pftk_bps, square_root_bps,
+    DctcpCycle, collision_probability, dctcp_cycle, md1_mean_wait_s, mm1k_blocking, mm1k_mean_packets, pftk_bps,
+    square_root_bps,
 };
 pub use conformance::{Operation, bounded_memory, conformance, conformance_law};
 pub use oracle::{FluidArrival, gps_finish_times_s};

@@ -215,16 +215,43 @@ mod tests {
             next: 1000,
             keeps_threshold: false,
         };
-        for (alpha, window, after) in [(1024, 100.7, 50.0), (256, 100.0, 88.0), (15, 100.0, 100.0), (1024, 3.0, 2.0)] {
+        for (alpha, window, after) in [(1024, 100.7, 50.0), (256, 100.0, 88.0), (15, 100.0, 100.0), (1024, 2.0, 2.0)] {
             let mut dctcp = dctcp();
             (dctcp.share.alpha, dctcp.share.round_end) = (alpha, 10);
             let mut control = Control::new(window, f64::INFINITY);
             dctcp.on_ecn(&sample(5), &mut control);
             assert_eq!((control.congestion_window, control.slow_start_threshold), (after, after), "{alpha}");
         }
+        let mut control = Control::new(1.0, f64::INFINITY);
+        dctcp().on_ecn(&sample(0), &mut control);
+        assert_eq!((control.congestion_window, control.slow_start_threshold), (1.0, 2.0));
+        // Section 3.5, as Linux: half, also after a timeout.
         let mut control = Control::new(100.0, f64::INFINITY);
         dctcp().on_loss(&sample(0), &mut control);
-        assert_eq!(control.congestion_window, 50.0);
+        assert_eq!((control.congestion_window, control.slow_start_threshold), (50.0, 50.0));
+        let mut control = Control::new(100.0, f64::INFINITY);
+        dctcp().on_timeout(&sample(0), &mut control);
+        assert_eq!((control.congestion_window, control.slow_start_threshold), (1.0, 50.0));
+    }
+
+    #[test]
+    fn acks_without_marks_let_alpha_decay() {
+        let mut dctcp = dctcp();
+        let mut control = Control::new(10.0, 5.0);
+        for (acknowledged, alpha) in [(1, 960), (9, 960), (10, 900)] {
+            dctcp.on_ack(&ack(acknowledged, 10, 1.0, 0.0), &mut control);
+            assert_eq!(dctcp.share.alpha, alpha);
+        }
+    }
+
+    #[test]
+    fn parameters_have_bounds() {
+        for (gain_shift, initial_alpha, is_valid) in
+            [(0, 0, false), (1, 0, true), (10, 1024, true), (11, 0, false), (4, 1025, false)]
+        {
+            let config = DctcpConfig { gain_shift, initial_alpha };
+            assert_eq!(config.validate().is_ok(), is_valid, "{gain_shift} {initial_alpha}");
+        }
     }
 
     #[test]

@@ -205,11 +205,6 @@ impl Ledbat {
             _ => {}
         }
     }
-
-    /// A sign of congestion halves the window.
-    fn reduce(&self, congestion: &CongestionSample, signal: CongestionSignal, control: &mut Control) {
-        self.reduction.apply(congestion.used_segments / 2.0, signal, control);
-    }
 }
 
 impl Controller for Ledbat {
@@ -254,19 +249,15 @@ impl Controller for Ledbat {
     }
 
     fn on_loss(&mut self, congestion: &CongestionSample, control: &mut Control) {
-        self.reduce(congestion, CongestionSignal::Loss, control);
+        self.reduction.halve(congestion, CongestionSignal::Loss, control);
     }
 
     fn on_ecn(&mut self, congestion: &CongestionSample, control: &mut Control) {
-        self.reduce(congestion, CongestionSignal::EcnEcho, control);
+        self.reduction.halve(congestion, CongestionSignal::EcnEcho, control);
     }
 
     fn on_timeout(&mut self, congestion: &CongestionSample, control: &mut Control) {
-        if congestion.keeps_threshold {
-            control.congestion_window = 1.0;
-        } else {
-            self.reduce(congestion, CongestionSignal::Timeout, control);
-        }
+        self.reduction.halve(congestion, CongestionSignal::Timeout, control);
     }
 
     fn state(&self) -> Option<&'static str> {

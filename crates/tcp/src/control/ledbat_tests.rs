@@ -13,6 +13,8 @@ struct Flow {
     control: Control,
     acknowledged: u64,
     now: Time,
+    /// Whether ACKs echo a mark.
+    echoes_mark: bool,
 }
 
 impl Flow {
@@ -20,7 +22,7 @@ impl Flow {
         let mut ledbat = Ledbat::new(LedbatConfig::default(), Reduction::new(&Setup::default()));
         ledbat.delays.note(ms(60), Time::ZERO);
         ledbat.delays.recent = [Span::MAX; FILTERED_SAMPLES];
-        Self { ledbat, control: Control::new(window, threshold), acknowledged: 0, now: Time::ZERO }
+        Self { ledbat, control: Control::new(window, threshold), acknowledged: 0, now: Time::ZERO, echoes_mark: false }
     }
 
     /// One of 10 ACKs of a round trip, after this time and with this queueing delay.
@@ -35,7 +37,7 @@ impl Flow {
             acknowledged: self.acknowledged,
             next: self.acknowledged + 9,
             is_window_used,
-            echoes_mark: false,
+            echoes_mark: self.echoes_mark,
             marked_segments: 0.0,
             phase: Phase::Open,
             round_trips: RoundTrips { latest, smoothed: Some(ms(60)), ..RoundTrips::default() },
@@ -85,6 +87,7 @@ fn the_window_changes_once_a_round_trip() {
         assert_eq!(flow.ack(ms(6), ms(0), true), 100.5);
     }
     assert_eq!(flow.ack(ms(6), ms(0), true), 101.0);
+    assert_eq!(flow.control.slow_start_threshold, 2.0, "a lower threshold stays");
     for _ in 0..4 {
         flow.ack(ms(6), ms(66), true);
     }
@@ -116,6 +119,16 @@ fn slow_start_ends_beyond_three_quarters_of_the_target() {
     assert_eq!(flow.control.slow_start_threshold, 2.5);
     let slowdown_at = flow.now + ms(120);
     assert_eq!(flow.ledbat.stage, Stage::Running { slowdown_at });
+    // The threshold is two segments at least. Each acknowledged segment counts, but none with an echo of a mark.
+    let mut flow = Flow::new(1.0, f64::INFINITY);
+    assert_eq!(flow.ack(ms(6), ms(46), true), 1.0);
+    assert_eq!(flow.control.slow_start_threshold, 2.0);
+    let mut flow = Flow::new(2.0, f64::INFINITY);
+    flow.ledbat.delays.recent = [ms(60); FILTERED_SAMPLES];
+    flow.ledbat.slow_start(4.0, &mut flow.control);
+    assert_eq!(flow.control.congestion_window, 4.0);
+    flow.echoes_mark = true;
+    assert_eq!(flow.ack(ms(6), ms(0), true), 4.0);
     // It also ends at the threshold.
     let mut flow = Flow::new(10.0, 10.2);
     assert_eq!(flow.ack(ms(6), ms(0), true), 10.2);
@@ -147,6 +160,16 @@ fn slowdowns_take_a_tenth_of_the_time() {
 }
 
 #[test]
+fn a_slowdown_does_not_enlarge_the_window() {
+    // 4.4, after a timeout.
+    let mut flow = Flow::new(1.0, 50.0);
+    flow.ledbat.stage = Stage::Running { slowdown_at: Time::ZERO };
+    assert_eq!(flow.ack(ms(0), ms(0), true), 1.5);
+    assert_eq!(flow.control.slow_start_threshold, 2.0);
+    assert!(matches!(flow.ledbat.stage, Stage::Frozen { .. }));
+}
+
+#[test]
 fn no_slowdown_begins_while_the_window_is_unused_or_without_them() {
     let mut flow = Flow::new(4.0, 4.0);
     flow.ack(ms(0), ms(0), true);
@@ -166,6 +189,11 @@ fn the_way_back_ends_at_the_window_before_even_without_a_threshold() {
     assert_eq!(flow.ack(ms(10), ms(0), true), 4.5);
     assert_eq!(flow.control.slow_start_threshold, 4.5);
     assert_eq!(flow.ledbat.stage, Stage::Running { slowdown_at: Time::ZERO + ms(100) });
+    // It ends at the threshold, too, which a loss has lowered.
+    let mut flow = Flow::new(4.0, 4.2);
+    flow.ledbat.stage = Stage::Rising { since: Time::ZERO, window_before: 10.0 };
+    assert_eq!(flow.ack(ms(10), ms(0), true), 4.2);
+    assert!(matches!(flow.ledbat.stage, Stage::Running { .. }));
 }
 
 #[test]
@@ -177,10 +205,11 @@ fn a_loss_halves_the_window() {
     flow.control = Control::new(21.0, f64::INFINITY);
     flow.ledbat.on_ecn(&congestion, &mut flow.control);
     assert_eq!(flow.control, Control::new(10.5, 10.0));
-    flow.ledbat.on_timeout(&CongestionSample { keeps_threshold: true, ..congestion }, &mut flow.control);
-    assert_eq!(flow.control, Control::new(1.0, 10.0));
-    flow.ledbat.on_timeout(&congestion, &mut flow.control);
-    assert_eq!(flow.control, Control::new(1.0, 10.0));
+    for (keeps_threshold, threshold) in [(false, 10.0), (true, 15.0)] {
+        flow.control = Control::new(21.0, 15.0);
+        flow.ledbat.on_timeout(&CongestionSample { keeps_threshold, ..congestion }, &mut flow.control);
+        assert_eq!(flow.control, Control::new(1.0, threshold));
+    }
 }
 
 #[test]

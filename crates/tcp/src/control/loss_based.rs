@@ -32,7 +32,7 @@ impl Reduction {
     }
 
     /// Reduces the window to `target` segments, or to one after a timeout. The threshold is the whole part of `target`.
-    pub fn apply(&self, target: f64, signal: CongestionSignal, control: &mut Control) {
+    fn apply(&self, target: f64, signal: CongestionSignal, control: &mut Control) {
         let target = if self.whole_segments { libm::floor(target) } else { target };
         control.slow_start_threshold = libm::floor(target).max(2.0);
         // Never more than before: where the window was below two segments, slow start leads back.
@@ -41,6 +41,15 @@ impl Reduction {
             CongestionSignal::EcnEcho => target.max(self.least_marked_window).min(control.congestion_window),
             CongestionSignal::Timeout => 1.0,
         };
+    }
+
+    /// RFC 5681, equation 4: half of what was in flight. A timeout may leave the threshold.
+    pub fn halve(&self, congestion: &CongestionSample, signal: CongestionSignal, control: &mut Control) {
+        if congestion.keeps_threshold {
+            control.congestion_window = 1.0;
+        } else {
+            self.apply(congestion.used_segments / 2.0, signal, control);
+        }
     }
 }
 

@@ -103,9 +103,10 @@ impl Vegas {
     }
 
     fn reduce(&mut self, congestion: &CongestionSample, signal: CongestionSignal, control: &mut Control) {
-        self.reno_end = self.reno_end.max(congestion.next);
-        // RFC 5681, equation 4.
-        self.reduction.apply(congestion.used_segments / 2.0, signal, control);
+        if !congestion.keeps_threshold {
+            self.reno_end = self.reno_end.max(congestion.next);
+        }
+        self.reduction.halve(congestion, signal, control);
     }
 
     fn begin_round(&mut self, end: u64) {
@@ -166,11 +167,7 @@ impl Controller for Vegas {
     }
 
     fn on_timeout(&mut self, congestion: &CongestionSample, control: &mut Control) {
-        if congestion.keeps_threshold {
-            control.congestion_window = 1.0;
-        } else {
-            self.reduce(congestion, CongestionSignal::Timeout, control);
-        }
+        self.reduce(congestion, CongestionSignal::Timeout, control);
     }
 
     fn undo(&mut self) {
@@ -271,6 +268,10 @@ mod tests {
         assert_eq!(Flow::new(40.0, 50.0).end_round(3, ms(200)), (21.0, 20.0));
         // The least window is 2, as is the least threshold.
         assert_eq!(Flow::new(3.0, 50.0).end_round(3, ms(900)), (2.0, 2.0));
+        // A window of one segment does not grow by it.
+        let mut flow = Flow::new(1.0, 50.0);
+        flow.vegas.config.gamma = 0;
+        assert_eq!(flow.end_round(3, ms(900)).0, 1.0);
     }
 
     #[test]
@@ -301,9 +302,11 @@ mod tests {
         assert_eq!(flow.vegas.samples, 1000);
         flow.ack(Some(ms(150)), true, false);
         assert_eq!((flow.control.congestion_window, flow.vegas.samples), (22.0, 0));
-        flow.control.slow_start_threshold = 100.0;
-        flow.ack(Some(ms(300)), true, false);
-        assert_eq!(flow.control.congestion_window, 23.0);
+        for (threshold, window) in [(22.0, 22.0), (100.0, 23.0)] {
+            flow.control.slow_start_threshold = threshold;
+            flow.ack(Some(ms(300)), true, false);
+            assert_eq!(flow.control.congestion_window, window);
+        }
     }
 
     #[test]

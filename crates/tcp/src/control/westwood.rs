@@ -188,6 +188,7 @@ mod tests {
         let mut law = measured();
         law.measure(&ack(at_ms(0), 0, 0));
         let mut controller = loss_based(law, &Setup::default());
+        assert!(controller.needs().round_trip_estimate);
         controller.on_loss(&congestion(40.0), &mut control);
         assert_eq!(control, Control::new(15.0, 15.0));
         control = Control::new(40.0, 5.0);

@@ -185,3 +185,7 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

@@ -64,6 +64,8 @@ struct Connection {
     delivered: u64,
     lost: u64,
     smoothed: Option<Span>,
+    /// The shortest round trip of the transport, which the handshake has measured.
+    shortest: Option<Span>,
 }
 
 impl Connection {
@@ -76,6 +78,7 @@ impl Connection {
             delivered: 0,
             lost: 0,
             smoothed: Some(ROUND_TRIP),
+            shortest: None,
         }
     }
 
@@ -129,7 +132,7 @@ impl Connection {
             echoes_mark: false,
             marked_segments: 0.0,
             phase: news.phase,
-            round_trips: RoundTrips { smoothed: self.smoothed, ..RoundTrips::default() },
+            round_trips: RoundTrips { smoothed: self.smoothed, shortest: self.shortest, ..RoundTrips::default() },
             delivery: Some(&delivery),
         };
         self.bbr.on_ack(&ack, &mut self.control);

@@ -90,7 +90,19 @@ fn it_starts_with_the_window_of_the_transport() {
     let mut flow = Flow { prague: RatePrague::new(&PragueConfig::default(), &Setup::default()), ..flow };
     let control = flow.control;
     flow.take(&AckSample { round_trips: RoundTrips::default(), ..ack(0, MS, 1, 2, 0.0) });
+    flow.take(&ack(0, Span::ZERO, 1, 2, 0.0));
     assert_eq!(flow.control, control);
+}
+
+#[test]
+fn before_the_first_round_trip_a_loss_halves_the_window() {
+    for (window, expected) in [(10.0, 5.0), (3.0, 2.0), (1.0, 1.0)] {
+        let mut prague = RatePrague::new(&PragueConfig::default(), &Setup::default());
+        let mut control = Control::new(window, f64::INFINITY);
+        prague.on_loss(&LOSS, &mut control);
+        let threshold = f64::max(expected, 2.0);
+        assert_eq!((control.congestion_window, control.slow_start_threshold), (expected, threshold));
+    }
 }
 
 #[test]
@@ -105,6 +117,9 @@ fn the_window_of_the_transport_has_3_percent_and_a_segment_more() {
     flow.take(&ack(1, MS * 50, 1, 100, 1.0));
     assert_eq!((flow.control.congestion_window, flow.state().rate), (2.0, 12_500.0));
     assert_eq!(flow.control.pacing_rate, Rate::new(100_000));
+    flow.prague.state.as_mut().unwrap().rate = 1.0;
+    flow.take(&ack(1, MS * 50, 1, 100, 1.0));
+    assert_eq!(flow.state().rate, 12_500.0);
 }
 
 #[test]
@@ -133,7 +148,12 @@ fn after_the_wait_growth_fills_a_queue_of_a_millisecond() {
     flow.set_wait(0.0);
     flow.take(&ack(1, MS * 50, 1, 100, 0.0));
     assert_near(flow.segments(), 500.0 + 10.0 / 500.0);
-    // At 400 kB/s that is less than a segment, which is the least.
+    // As long as there is a wait, a segment.
+    let mut flow = Flow::new(500.0, MS * 50);
+    flow.set_wait(1.0);
+    flow.take(&ack(1, MS * 50, 1, 100, 0.0));
+    assert_near(flow.segments(), 500.0 + 1.0 / 500.0);
+    // At 400 kB/s the queue of a millisecond is less than a segment, which is the least.
     let mut flow = Flow::new(16.0, MS * 50);
     flow.set_wait(0.0);
     flow.take(&ack(1, MS * 50, 1, 100, 0.0));
@@ -148,6 +168,10 @@ fn on_short_round_trips_the_rate_is_the_state_variable() {
     let rate = 12.5e6 + SEGMENT / 0.025 / 250.0;
     assert_near(flow.state().rate, rate);
     assert_near(flow.state().window, rate * 0.002);
+    // Above 2 ms it is the window.
+    let mut longer = Flow::new(20.0, Span::from_microseconds(2_100));
+    longer.take(&ack(1, Span::from_microseconds(2_050), 1, 100, 1.0));
+    assert_near(longer.segments(), 20.0);
     // A shorter round trip keeps the rate.
     flow.take(&ack(1, MS, 1, 100, 1.0));
     assert_near(flow.state().rate, rate);
@@ -183,13 +207,13 @@ fn alpha_follows_the_share_once_in_a_window_and_a_virtual_round_trip() {
     let wait = flow.state().wait;
     assert_eq!(flow.prague.alpha, 0.0);
     // One of six segments has a mark.
-    flow.take(&ack(31, MS * 10, 101, 200, 0.0));
+    flow.take(&ack(31, MS * 10, 100, 200, 0.0));
     assert_near(flow.prague.alpha, 1.0 / 6.0 / 16.0);
     assert_eq!((flow.state().wait, flow.prague.updated), (wait - 1.0, (at(31), 200)));
-    // Two segments without marks until the next.
-    flow.take(&ack(40, MS * 10, 150, 200, 0.0));
+    // Two segments until the next, one of them with a mark.
+    flow.take(&ack(40, MS * 10, 150, 200, 1.0));
     flow.take(&ack(56, MS * 10, 201, 300, 0.0));
-    assert_near(flow.prague.alpha, 15.0 / 6.0 / 256.0);
+    assert_near(flow.prague.alpha, 15.0 / 6.0 / 256.0 + 0.5 / 16.0);
 }
 
 #[test]
@@ -227,18 +251,41 @@ fn a_loss_halves_and_an_undo_restores() {
         let virtual_rtt = rtt.seconds().max(0.025);
         let wait = (before.rate / 2.0 / SEGMENT * 0.025 * 0.025 / virtual_rtt).floor();
         assert_eq!(flow.state().wait, wait);
+        assert_eq!(flow.control.pacing_rate, Rate::new((before.rate / 2.0 * 8.0) as u64));
+        assert_eq!(flow.control.slow_start_threshold, flow.control.congestion_window);
         // In the recovery the window stays.
         flow.take(&AckSample { phase: Phase::Recovery, ..ack(3, rtt, 1, 2, 1.0) });
         assert_near(flow.control.congestion_window, 50.25 * 1.03 + 1.0);
         // The transport restores its window first.
         flow.control = control;
         flow.prague.undo();
+        assert_eq!((flow.state().wait, flow.state().set_window), (wait.min(before.wait), before.set_window));
         flow.take(&ack(3, rtt, 1, 2, 1.0));
         assert_near(flow.segments(), 100.5);
         assert_near(flow.control.congestion_window, control.congestion_window);
         flow.prague.undo();
         assert_near(flow.segments(), 100.5);
     }
+}
+
+#[test]
+fn a_window_of_a_segment_stays_at_a_loss() {
+    let mut flow = Flow::new(10.0, MS * 50);
+    flow.control.congestion_window = 1.0;
+    flow.lose();
+    assert_eq!((flow.control.congestion_window, flow.control.slow_start_threshold), (1.0, 2.0));
+}
+
+#[test]
+fn an_undone_timeout_ends_the_rise_of_the_window() {
+    let mut flow = Flow::new(10.0, MS * 50);
+    let control = flow.control;
+    flow.prague.updated = (at(0), u64::MAX);
+    flow.prague.on_timeout(&LOSS, &mut flow.control);
+    flow.control = control;
+    flow.prague.undo();
+    flow.take(&ack(60, MS * 50, 1, 100, 1.0));
+    assert_near(flow.control.congestion_window, control.congestion_window);
 }
 
 #[test]
@@ -249,6 +296,10 @@ fn after_a_timeout_the_window_rises_by_the_arrivals() {
     assert_near(flow.segments(), 5.0);
     // A second timeout halves no more.
     flow.prague.on_timeout(&CongestionSample { keeps_threshold: true, ..LOSS }, &mut flow.control);
+    let mut half = Flow { control: flow.control, ..Flow::new(10.0, MS * 50) };
+    half.prague.restart();
+    half.take(&AckSample { acked_segments: 0.5, ..ack(60, MS * 50, 1, 100, 0.0) });
+    assert_eq!(half.control.congestion_window, 2.0, "two segments at least");
     for window in [2.0, 3.0, 4.0, 5.0, 6.0, 5.0 * 1.03 + 1.0] {
         flow.take(&AckSample { phase: Phase::Timeout, ..ack(60, MS * 50, 1, 100, 0.0) });
         assert_near(flow.control.congestion_window, window);
@@ -269,6 +320,18 @@ fn the_window_follows_the_one_of_the_transport_if_that_is_less() {
     assert_near(flow.segments(), 50.0);
     assert_near(flow.state().rate, 50.0 * SEGMENT / 0.05);
     assert_near(flow.control.congestion_window, 52.5);
+    // So does the rate where that is the state variable.
+    let mut flow = Flow::new(100.0, MS);
+    flow.control.congestion_window = 52.5;
+    flow.take(&ack(1, MS, 1, 100, 1.0));
+    assert_near(flow.state().rate, 50.0 * SEGMENT / 0.001);
+    // A window that was at its floor does not enlarge the state.
+    let mut flow = Flow::new(0.6, MS * 50);
+    flow.take(&ack(1, MS * 50, 1, 100, 1.0));
+    let state = flow.state();
+    flow.control.congestion_window = 1.9;
+    flow.take(&ack(1, MS * 50, 1, 100, 1.0));
+    assert_near(flow.state().window, state.window);
 }
 
 #[test]
@@ -293,4 +356,11 @@ fn parameters_of_the_other_form_are_refused() {
     assert!(rate.validate().is_ok());
     assert!(PragueConfig { classic_fallback: true, ..rate }.validate().is_err());
     assert!(PragueConfig { rtt_independence: RttIndependence::Additive, ..rate }.validate().is_err());
+    // The form with a window takes all of them, and both a target of up to 100 ms.
+    let window =
+        PragueConfig { classic_fallback: true, rtt_independence: RttIndependence::None, ..PragueConfig::default() };
+    assert!(window.validate().is_ok());
+    for (target_rtt, is_valid) in [(Span::ZERO, false), (MS * 100, true), (MS * 101, false)] {
+        assert_eq!(PragueConfig { target_rtt, ..window }.validate().is_ok(), is_valid);
+    }
 }

@@ -53,9 +53,13 @@ fn short_round_trips_grow_as_if_they_were_longer() {
     controller.config.rtt_independence = RttIndependence::Additive;
     assert_eq!(controller.virtual_round_trip(MS * 10), MS * 35);
     assert!((controller.growth(MS * 25) - 0.25).abs() < 1e-12);
+    // Up to a round trip of 100 ms.
+    assert!((controller.growth(MS * 100) - 0.64).abs() < 1e-12);
+    assert_eq!(controller.growth(MS * 101), 1.0);
     controller.config.rtt_independence = RttIndependence::Scalable;
     assert!((controller.growth(MS * 16) - (0.125 + 14.5 / 16.0)).abs() < 1e-12);
     assert!((controller.growth(MS) - 0.125 / 16.0).abs() < 1e-12);
+    assert!((controller.growth(MS * 20) - 1.125 * 20.0 / 16.0).abs() < 1e-12);
     controller.config.rtt_independence = RttIndependence::None;
     assert_eq!(controller.growth(MS * 10), 1.0);
 }
@@ -77,10 +81,42 @@ fn a_mark_reduces_by_half_of_alpha_once_in_a_round_trip() {
     controller.on_ack(&ack(102, MS * 40, 20, 1000, 0.0), &mut control);
     assert!((controller.window - (90.0 + 1.0 / 90.0)).abs() < 1e-12);
     // The next reduction comes after the data in flight is acknowledged and a round trip has passed.
-    controller.on_ack(&ack(120, MS * 40, 1001, 2000, 1.0), &mut control);
+    controller.on_ack(&ack(139, MS * 40, 1001, 2000, 1.0), &mut control);
+    controller.on_ack(&ack(140, MS * 40, 1000, 2000, 1.0), &mut control);
+    let timeout = AckSample { phase: Phase::Timeout, ..ack(140, MS * 40, 1002, 2000, 1.0) };
+    controller.on_ack(&timeout, &mut control);
     assert!(controller.window > 90.0);
-    controller.on_ack(&ack(141, MS * 40, 1002, 2000, 1.0), &mut control);
+    controller.on_ack(&ack(140, MS * 40, 1002, 2000, 1.0), &mut control);
     assert!(controller.window < 82.0);
+}
+
+#[test]
+fn reductions_leave_two_segments() {
+    let marked = ack(100, MS * 40, 10, 1000, 1.0);
+    for (window, set, threshold) in [(2.5, 3.0, 2.0), (3.0, 1.0, 2.0)] {
+        let mut controller = prague(PragueConfig::default());
+        let mut control = Control::new(set, 2.0);
+        (controller.window, controller.set_window, controller.round_end) = (window, set, u64::MAX);
+        controller.on_ack(&marked, &mut control);
+        assert_eq!((controller.window, control.slow_start_threshold), (2.0, threshold), "{window}");
+        assert_eq!(control.congestion_window, 2.0);
+        assert!(controller.has_seen_mark);
+    }
+    // A loss and a timeout as well. Both reduce the window that the transport has set.
+    for (window, after, threshold) in [(3.0, 2.0, 2.0), (20.0, 10.0, 10.0), (1.0, 1.0, 2.0)] {
+        for is_timeout in [false, true] {
+            let mut controller = prague(PragueConfig::default());
+            let mut control = Control::new(window, f64::INFINITY);
+            (controller.window, controller.set_window) = (50.0, 50.0);
+            if is_timeout {
+                controller.on_timeout(&LOSS, &mut control);
+                assert_eq!((control.congestion_window, control.slow_start_threshold), (1.0, threshold));
+            } else {
+                controller.on_loss(&LOSS, &mut control);
+                assert_eq!((control.congestion_window, control.slow_start_threshold), (after, threshold));
+            }
+        }
+    }
 }
 
 #[test]
@@ -96,13 +132,16 @@ fn alpha_follows_the_share_after_the_first_mark() {
     controller.on_ack(&ack(200, MS * 40, 40, 50, 0.0), &mut control);
     assert_eq!(controller.alpha, 15.0 / 16.0);
     (controller.delivered, controller.marked) = (9.0, 9.0);
-    controller.on_ack(&ack(250, MS * 40, 50, 60, 1.0), &mut control);
+    controller.on_ack(&ack(240, MS * 40, 50, 60, 1.0), &mut control);
     assert_eq!(controller.alpha, 15.0 / 16.0 + 1.0 / 256.0);
     // Not twice in a round trip, nor within a window of data.
     let alpha = controller.alpha;
-    controller.on_ack(&ack(251, MS * 40, 60, 70, 0.0), &mut control);
+    controller.on_ack(&ack(241, MS * 40, 60, 70, 1.0), &mut control);
     controller.on_ack(&ack(299, MS * 40, 65, 75, 0.0), &mut control);
     assert_eq!(controller.alpha, alpha);
+    // One of the three since then.
+    controller.on_ack(&ack(300, MS * 40, 70, 80, 0.0), &mut control);
+    assert!((controller.alpha - (alpha * 15.0 / 16.0 + 1.0 / 48.0)).abs() < 1e-12);
 }
 
 #[test]
@@ -125,12 +164,18 @@ fn slow_start_doubles_and_unused_windows_and_recoveries_do_not_grow() {
 #[test]
 fn it_paces_a_window_in_a_round_trip() {
     let mut controller = prague(PragueConfig::default());
-    for (threshold, factor) in [(f64::INFINITY, 2), (20.0, 1)] {
-        let mut control = Control::new(20.0, threshold);
-        let in_recovery = AckSample { phase: Phase::Recovery, ..ack(1, MS * 40, 1, 10, 0.0) };
-        controller.on_ack(&in_recovery, &mut control);
-        assert_eq!(control.pacing_rate, Rate::new(factor * 20 * 1500 * 8 * 25));
+    for (threshold, factor) in [(f64::INFINITY, 2), (41.0, 2), (40.0, 1), (20.0, 1)] {
+        for phase in [Phase::Recovery, Phase::Timeout] {
+            let mut control = Control::new(20.0, threshold);
+            controller.on_ack(&AckSample { phase, ..ack(1, MS * 40, 1, 10, 0.0) }, &mut control);
+            assert_eq!(control.pacing_rate, Rate::new(factor * 20 * 1500 * 8 * 25), "{threshold} {phase:?}");
+        }
     }
+    let mut control = Control::new(20.0, 20.0);
+    controller.on_ack(&ack(1, Span::ZERO, 1, 10, 0.0), &mut control);
+    assert_eq!(control.pacing_rate, None);
+    // A packet has the headers too.
+    assert_eq!(Prague::new(&PragueConfig::default(), &Setup::default()).packet_bytes, 1500.0);
 }
 
 #[test]
@@ -163,6 +208,11 @@ fn growth_after_a_reduction_is_not_slow_start() {
     (controller.window, controller.set_window, controller.round_end) = (89.5, 90.0, u64::MAX);
     controller.on_ack(&ack(1, MS * 40, 1, 10, 0.0), &mut control);
     assert_eq!((controller.window, control.congestion_window), (89.5 + 1.0 / 89.5, 90.0));
+    // A window that lags behind its fraction has no slow start beyond the threshold.
+    let mut control = Control::new(9.0, 10.0);
+    (controller.window, controller.set_window) = (12.0, 9.0);
+    controller.on_ack(&ack(1, MS * 40, 1, 10, 0.0), &mut control);
+    assert_eq!((controller.window, control.congestion_window), (12.0 + 1.0 / 12.0, 10.0));
 }
 
 #[test]
@@ -185,6 +235,9 @@ fn an_undone_loss_restores_the_window_with_its_fraction() {
         if is_timeout {
             controller.on_timeout(&LOSS, &mut control);
             controller.on_timeout(&CongestionSample { keeps_threshold: true, ..LOSS }, &mut control);
+            let timeout = AckSample { phase: Phase::Timeout, ..ack(1, MS * 40, 1, 10, 0.0) };
+            controller.on_ack(&timeout, &mut control);
+            assert_eq!(controller.window, 1.0);
         } else {
             controller.on_loss(&LOSS, &mut control);
             assert_eq!((controller.window, control.congestion_window), (25.125, 26.0));
@@ -208,10 +261,15 @@ fn marks_that_outnumber_arrivals_do_not_shrink_the_window_by_growth() {
     let mut control = Control::new(10.0, 5.0);
     (controller.window, controller.set_window, controller.round_end) = (10.0, 10.0, u64::MAX);
     controller.reduced = Some((at(0), u64::MAX));
-    for marked in [1.0, 3.0] {
+    for (marked, threshold) in [(1.0, 5.0), (3.0, 5.0), (3.0, 100.0)] {
+        control.slow_start_threshold = threshold;
         controller.on_ack(&ack(1, MS * 40, 1, 10, marked), &mut control);
         assert_eq!((controller.window, control.congestion_window), (10.0, 10.0));
     }
+    // Nor is there growth after a timeout, as long as the data from before it is missing.
+    control.slow_start_threshold = 5.0;
+    controller.on_ack(&AckSample { phase: Phase::Timeout, ..ack(1, MS * 40, 1, 10, 0.0) }, &mut control);
+    assert_eq!(controller.window, 10.0);
     // Each segment adds at least a unit of the fraction.
     (controller.rounds, controller.window) = (500, 9.5);
     controller.on_ack(&ack(1, Span::from_microseconds(10), 1, 10, 0.0), &mut control);
@@ -223,7 +281,7 @@ fn independence_starts_after_500_rounds_outside_of_slow_start() {
     let mut controller = prague(PragueConfig::default());
     for round in 0..600 {
         // In slow start no round counts.
-        let mut control = Control::new(10.0, if round < 100 { 1000.0 } else { 5.0 });
+        let mut control = Control::new(10.0, if round < 100 { 11.0 } else { 10.0 });
         assert_eq!(controller.virtual_round_trip(MS * 10), MS * 10, "{round}");
         let unused = AckSample { is_window_used: false, ..ack(10 * round, MS * 10, 10 * round, 10 * round + 10, 0.0) };
         controller.on_ack(&unused, &mut control);
@@ -259,6 +317,7 @@ fn the_slow_means_have_a_gain_by_the_threshold() {
     assert!((queue.mean - (0.032 + 0.032 / 128.0)).abs() < 1e-12);
     assert!((queue.deviation - (0.016 + 0.016 / 256.0)).abs() < 1e-12);
     queue.sample(Some(&sample(20)), &control);
+    queue.sample(Some(&sample(30)), &control);
     assert_eq!(queue.shortest, 0.020);
     // An ACK without a round trip changes nothing.
     let mean = queue.mean;
@@ -271,23 +330,41 @@ fn the_fallback_judges_at_updates_of_alpha_and_raises_it() {
     let mut controller = prague(PragueConfig { classic_fallback: true, ..PragueConfig::default() });
     assert!(controller.needs().delivery && !prague(PragueConfig::default()).needs().delivery);
     let mut control = Control::new(10.0, 5.0);
-    controller.fallback = ClassicQueue { score: 8.5, mean: 0.022, deviation: 750e-6, shortest: 0.020 };
+    controller.fallback = ClassicQueue { score: 7.5, mean: 0.022, deviation: 3e-3, shortest: 0.020 };
     controller.alpha = 0.0;
     // No update before the first mark.
     controller.on_ack(&ack(50, MS * 40, 10, 20, 0.0), &mut control);
     assert_eq!(controller.alpha, 0.0);
-    // Both signs are neutral: the score stays, and alpha is 0.625 * 0.5.
+    // The delay is neutral, and the deviation adds log2(4) / 2: alpha is 0.625 * 0.5, unless it is larger.
     controller.has_seen_mark = true;
     controller.on_ack(&ack(100, MS * 40, 20, 30, 0.0), &mut control);
     assert_eq!((controller.fallback.score, controller.alpha), (8.5, 0.3125));
+    controller.alpha = 0.9;
+    controller.on_ack(&ack(200, MS * 40, 30, 40, 0.0), &mut control);
+    assert!((controller.alpha - 0.9 * 15.0 / 16.0).abs() < 1e-12);
+    // Each round trip counts, with the option alone.
+    let delivery = Delivery { round_trip: Some(MS * 30), ..Delivery::default() };
+    for (classic_fallback, mean) in [(true, 0.030), (false, 0.0)] {
+        let mut controller = prague(PragueConfig { classic_fallback, ..PragueConfig::default() });
+        let timed = AckSample { delivery: Some(&delivery), ..ack(1, MS * 40, 1, 10, 0.0) };
+        controller.on_ack(&timed, &mut control);
+        assert_eq!(controller.fallback.mean, mean);
+    }
 }
 
 #[test]
 fn a_window_of_less_than_a_segment_comes_up_to_the_floor() {
     let mut controller = prague(PragueConfig::default());
     let mut control = Control::new(0.5, 5.0);
-    controller.on_ack(&AckSample { phase: Phase::Timeout, ..ack(1, MS * 40, 1, 10, 0.0) }, &mut control);
+    let timeout = AckSample { phase: Phase::Timeout, ..ack(1, MS * 40, 1, 10, 0.0) };
+    controller.on_ack(&timeout, &mut control);
     assert_eq!(control.congestion_window, 2.0);
+    // There it stays, and from there it follows its fraction.
+    for (window, set) in [(1.2, 2.0), (5.0, 0.5)] {
+        (controller.window, controller.set_window, control.congestion_window) = (window, set, set);
+        controller.on_ack(&timeout, &mut control);
+        assert_eq!(control.congestion_window, 2.0);
+    }
 }
 
 #[test]

@@ -15,10 +15,26 @@ fn the_first_rate_is_the_window_in_a_round_trip_at_the_high_gain() {
     connection.smoothed = None;
     connection.ack(News { rate: None, ..ACK });
     assert!(near(connection.gain(), 10.0 * HIGH_GAIN));
+    connection.control.congestion_window = 100.0;
+    connection.ack(News { rate: None, ..ACK });
+    assert!(near(connection.gain(), 10.0 * HIGH_GAIN), "set once");
     connection.smoothed = Some(ROUND_TRIP);
     connection.control.congestion_window = 10.0;
     connection.ack(News { rate: None, ..ACK });
     assert_eq!(connection.control.pacing_rate, Rate::new(8 * 1_034_467));
+    // The least that Linux counts is 1 us.
+    connection.control.congestion_window = 10.0;
+    connection.bbr.set_first_pacing_rate(Some(Span::ZERO), &mut connection.control);
+    assert!(near(connection.gain(), 1e4 * HIGH_GAIN));
+}
+
+#[test]
+fn the_round_trip_of_the_handshake_counts_from_the_first_ack_on() {
+    // `bbr_init`: `min_rtt_us`, `min_rtt_stamp`.
+    let mut connection = Connection::new();
+    (connection.now, connection.shortest) = (Time::ZERO + Span::from_seconds(1000), Some(ROUND_TRIP));
+    connection.ack(ACK);
+    assert_eq!((connection.bbr.state, connection.bbr.min_round_trip), (State::Startup, Some(ROUND_TRIP)));
 }
 
 #[test]
@@ -35,12 +51,29 @@ fn the_maximum_of_ten_rounds_is_followed_by_the_best_after_it() {
     assert_eq!(recent.get(), 50.0);
     recent.update(40, 1.0);
     assert_eq!(recent.get(), 1.0);
-    // `minmax_subwin_update`: not in the first quarter of the window is a lower sample the second choice.
-    let mut recent = RecentMaximum::default();
-    for (round, rate) in [(1, 100.0), (3, 90.0), (4, 80.0), (6, 85.0), (7, 70.0)] {
-        recent.update(round, rate);
+}
+
+#[test]
+fn the_candidates_of_the_maximum_are_spread_over_its_rounds() {
+    // `minmax_running_max`, `minmax_subwin_update`: no lower sample of the first quarter of the window is the second
+    // choice, and none of the first half the third. An equal one is the later choice. A choice expires after ten
+    // rounds.
+    for (samples, choices) in [
+        (&[(1, 100.0), (3, 90.0), (4, 80.0), (6, 85.0), (7, 70.0)][..], [(1, 100.0), (6, 85.0), (7, 70.0)]),
+        (&[(1, 100.0), (4, 80.0), (5, 70.0), (6, 70.0), (7, 60.0)], [(1, 100.0), (4, 80.0), (7, 60.0)]),
+        (&[(1, 100.0), (9, 100.0), (10, 50.0)], [(9, 100.0); 3]),
+        (&[(1, 100.0), (4, 80.0), (5, 80.0), (6, 70.0)], [(1, 100.0), (5, 80.0), (5, 80.0)]),
+        (&[(1, 100.0), (4, 80.0), (7, 60.0), (8, 60.0), (9, 65.0)], [(1, 100.0), (4, 80.0), (9, 65.0)]),
+        (&[(1, 100.0), (4, 80.0), (7, 60.0), (8, 60.0)], [(1, 100.0), (4, 80.0), (8, 60.0)]),
+        (&[(1, 100.0), (11, 50.0)], [(1, 100.0), (11, 50.0), (11, 50.0)]),
+        (&[(1, 100.0), (4, 80.0), (14, 50.0)], [(4, 80.0), (4, 80.0), (14, 50.0)]),
+    ] {
+        let mut recent = RecentMaximum::default();
+        for &(round, rate) in samples {
+            recent.update(round, rate);
+        }
+        assert_eq!(recent.0, choices, "{samples:?}");
     }
-    assert_eq!(recent.0, [(1, 100.0), (6, 85.0), (7, 70.0)]);
 }
 
 #[test]
@@ -61,6 +94,13 @@ fn samples_limited_by_the_application_count_if_they_are_no_lower() {
         }
         assert!(near(connection.bbr.bandwidth(), bandwidth), "{is_limited}");
     }
+    // An equal one renews the maximum.
+    for rate in [500.0, 100.0] {
+        for _ in 0..8 {
+            connection.ack(News { rate: Some(rate), is_limited: rate == 500.0, ..ROUND });
+        }
+    }
+    assert!(near(connection.bbr.bandwidth(), 500.0));
 }
 
 #[test]
@@ -106,6 +146,11 @@ fn three_rounds_without_a_quarter_of_growth_fill_the_pipe() {
     assert_eq!((connection.bbr.pacing_gain, connection.bbr.window_gain), (0.34375, 2.88671875));
     // `bbr_check_drain`: the threshold is what is in flight at gain 1, here ceil(312 · 0.05) and three bursts.
     assert_eq!(connection.control.slow_start_threshold, 22.0);
+    // Growth by exactly a quarter is enough; both rates are multiples of Linux's unit.
+    let mut connection = Connection::new();
+    connection.ack(rate(1e6));
+    connection.ack(rate(1.25e6));
+    assert_eq!((connection.bbr.full_bandwidth, connection.bbr.full_rounds), (1.25e6, 0));
 }
 
 #[test]
@@ -255,7 +300,7 @@ fn once_expired_it_is_measured_with_the_least_window() {
     assert_eq!((connection.bbr.state, connection.bbr.is_probe_round_over), (State::ProbeRoundTrip, true));
     connection.ack(News { after: ms(100), in_flight: 4, ..ACK });
     assert_eq!(connection.bbr.state, State::ProbeRoundTrip);
-    connection.ack(News { after: ms(1), in_flight: 4, ..ACK });
+    connection.ack(News { after: ms(1), in_flight: 4, round_trip: None, ..ACK });
     assert_eq!(connection.bbr.state, State::ProbeBandwidth);
     assert_eq!(connection.bbr.min_round_trip_at, connection.now);
     assert!(connection.window() >= 86.0);
@@ -263,6 +308,20 @@ fn once_expired_it_is_measured_with_the_least_window() {
     connection.bbr.is_pipe_full = false;
     connection.bbr.resume();
     assert_eq!(connection.bbr.state, State::Startup);
+}
+
+#[test]
+fn each_time_with_the_least_window_has_its_round() {
+    // `bbr_update_min_rtt`: `probe_rtt_round_done` starts over with the time.
+    let mut connection = Connection::steady(State::ProbeRoundTrip, 2);
+    connection.bbr.is_probe_round_over = true;
+    connection.ack(News { in_flight: 4, ..ACK });
+    connection.ack(News { after: ms(201), in_flight: 4, ..ACK });
+    assert_eq!(connection.bbr.state, State::ProbeRoundTrip);
+    // It does not start over, even if no sample renews the round trip meanwhile.
+    let end = connection.bbr.probe_end;
+    connection.ack(News { after: Span::from_seconds(11), in_flight: 4, round_trip: None, ..ACK });
+    assert_eq!((connection.bbr.state, connection.bbr.probe_end), (State::ProbeRoundTrip, end));
 }
 
 #[test]
@@ -303,7 +362,7 @@ fn after_an_idle_time_segments_are_paced_at_the_bandwidth() {
     connection.now += Span::from_seconds(11);
     connection.bbr.on_sent_after_idle(connection.now, &mut connection.control);
     assert!(near(connection.gain(), 1.0));
-    assert_eq!(connection.bbr.aggregation.start, connection.now);
+    assert_eq!((connection.bbr.aggregation.start, connection.bbr.aggregation.acked), (connection.now, 0.0));
     // The expired round trip is not measured again on purpose, if the next delivery reports it.
     connection.ack(ACK);
     assert_eq!((connection.bbr.state, connection.bbr.is_idle_restart), (State::ProbeBandwidth, false));
@@ -316,8 +375,9 @@ fn after_an_idle_time_segments_are_paced_at_the_bandwidth() {
     connection.bbr.probe_end = Some(connection.now);
     connection.bbr.on_sent_after_idle(connection.now, &mut connection.control);
     assert_eq!(connection.bbr.state, State::ProbeRoundTrip);
+    connection.control.congestion_window = 100.0;
     connection.bbr.on_sent_after_idle(connection.now + ms(1), &mut connection.control);
-    assert_eq!(connection.bbr.state, State::ProbeBandwidth);
+    assert_eq!((connection.bbr.state, connection.window()), (State::ProbeBandwidth, 100.0));
 }
 
 #[test]
@@ -341,4 +401,13 @@ fn parameters_have_bounds() {
     ] {
         assert!(config.validate().unwrap_err().field.ends_with(field), "{field}");
     }
+}
+
+#[test]
+fn it_sets_the_window_in_recoveries_and_ignores_marks() {
+    // `bbr_main` is a `cong_control`: the transport does not reduce the rate. `bbr_init` takes the round trips of the
+    // handshake.
+    let needs = Connection::new().bbr.needs();
+    assert!(needs.owns_recovery && needs.answers_marks && needs.round_trip_estimate && needs.randomness);
+    assert!(!needs.marks);
 }

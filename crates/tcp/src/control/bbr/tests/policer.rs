@@ -29,7 +29,7 @@ fn two_lossy_intervals_of_one_rate_are_a_policer() {
         connection.ack(lossy_round(30));
     }
     assert!(connection.bbr.policer.is_found);
-    assert!(near(connection.gain(), 0.5));
+    assert!(near(connection.gain(), 0.5) && connection.bbr.window_gain == 2.0);
     // Its rate applies for 48 rounds at gain 1; then the cycle starts again.
     for _ in 0..47 {
         connection.ack(lossy_round(0));
@@ -39,10 +39,58 @@ fn two_lossy_intervals_of_one_rate_are_a_policer() {
     connection.bbr.state = State::Drain;
     connection.ack(News { in_flight: 1000, ..lossy_round(0) });
     assert!(connection.bbr.policer.is_found);
-    connection.bbr.state = State::ProbeBandwidth;
-    connection.ack(lossy_round(0));
+    (connection.bbr.state, connection.bbr.min_round_trip) = (State::ProbeBandwidth, Some(Span::from_seconds(1)));
+    connection.ack(News { in_flight_before: 10_000, ..lossy_round(0) });
     assert!(!connection.bbr.policer.is_found && !connection.bbr.policer.is_sampling);
     assert!(near(connection.gain() / connection.bbr.pacing_gain, 1.0));
+    // `bbr_reset_probe_bw_mode`.
+    assert_eq!(connection.bbr.phase_start, connection.now);
+}
+
+#[test]
+fn an_interval_begins_with_a_loss_and_ends_with_one() {
+    // `bbr_lt_bw_sampling`.
+    let mut connection = Connection::steady(State::ProbeBandwidth, 0);
+    for lost in [1, 80, 80, 0] {
+        connection.ack(lossy_round(lost));
+        assert!(connection.bbr.policer.is_sampling && connection.bbr.policer.rate.is_none());
+    }
+    connection.ack(lossy_round(1));
+    assert!(connection.bbr.policer.rate.is_some());
+}
+
+#[test]
+fn an_interval_lasts_from_a_millisecond_to_two_to_the_32_microseconds() {
+    // `bbr_lt_bw_sampling`: the time from the first ACK to the fourth is below 1 ms, and to the fifth exactly 1 ms.
+    let mut connection = Connection::steady(State::ProbeBandwidth, 0);
+    for _ in 0..4 {
+        connection.ack(News { after: Span::from_microseconds(250), ..lossy_round(30) });
+        assert_eq!(connection.bbr.policer.rate, None);
+    }
+    connection.ack(News { after: Span::from_microseconds(250), ..lossy_round(30) });
+    assert!(connection.bbr.policer.rate.is_some());
+    for (last, is_sampling) in [(ms(4_294_966), true), (ms(4_294_967), false)] {
+        let mut connection = Connection::steady(State::ProbeBandwidth, 0);
+        for after in [Span::ZERO, Span::ZERO, Span::ZERO, last] {
+            connection.ack(News { after, ..lossy_round(30) });
+        }
+        assert_eq!(connection.bbr.policer.is_sampling, is_sampling, "{last}");
+    }
+}
+
+#[test]
+fn on_the_ack_that_shows_a_policer_the_gain_is_one() {
+    // `bbr_lt_bw_interval_done` precedes `bbr_update_cycle_phase`: the phase of the lowest gain does not end early.
+    let mut connection = Connection::steady(State::ProbeBandwidth, 0);
+    for _ in 0..7 {
+        connection.ack(lossy_round(30));
+    }
+    let bbr = &mut connection.bbr;
+    (bbr.phase, bbr.min_round_trip) = (1, Some(Span::from_seconds(1)));
+    bbr.update_gains();
+    bbr.phase_start = connection.now;
+    connection.ack(News { in_flight_before: 0, ..lossy_round(30) });
+    assert!(connection.bbr.policer.is_found && connection.bbr.phase == 1);
 }
 
 /// Runs these rounds from the first interval on; returns whether they were found to be a policer's.
@@ -71,6 +119,19 @@ fn a_policer_needs_losses_equal_rates_and_data_without_end() {
     assert!(is_policer(&two(lossy_round(30), slower(227))) && !is_policer(&two(lossy_round(30), slower(230))));
     let slow = |delivered, seconds| News { after: Span::from_seconds(seconds), delivered, ..lossy_round(30) };
     assert!(is_policer(&two(slow(100, 400), slow(100, 180))) && !is_policer(&two(slow(100, 400), slow(100, 160))));
+    // All three bounds are inclusive: 50 of 256, an eighth, and five of Linux's units, which are 500 B/s here.
+    let fast = |delivered| News { after: ms(1000), delivered, lost: delivered, ..ROUND };
+    let just_lossy = News { delivered: 256, lost: 50, ..lossy_round(0) };
+    assert!(is_policer(&[just_lossy; 8]));
+    for (second, expected) in [(140_625, true), (140_626, false)] {
+        assert_eq!(is_policer(&[[fast(125_000); 4], [fast(second); 4]].concat()), expected, "{second}");
+    }
+    let mut connection = Connection::steady(State::ProbeBandwidth, 0);
+    (connection.bbr.config.min_round_trip_window, connection.bbr.payload_bytes) = (Span::MAX, 1695.0);
+    two(slow(100, 400), slow(100, 180)).into_iter().for_each(|news| connection.ack(news));
+    assert!(connection.bbr.policer.is_found);
+    // A rate below the unit is none.
+    assert!(!is_policer(&two(slow(10, 1000), slow(10, 1000))));
     // The application must not be the limit.
     let mut limited = two(lossy_round(30), lossy_round(30));
     limited[5].is_limited = true;

@@ -72,6 +72,11 @@ fn the_window_grows_to_its_target_and_is_cut_only_if_the_pipe_is_full() {
     connection.control.congestion_window = 300.0;
     connection.ack(News { delivered: 0, lost: 5, round_trip: None, ..ACK });
     assert_eq!(connection.window(), 300.0);
+    // While the round trip is measured, a smaller window than the least one stays.
+    let mut connection = Connection::steady(State::ProbeRoundTrip, 0);
+    connection.control.congestion_window = 2.0;
+    connection.ack(News { delivered: 0, round_trip: None, ..ACK });
+    assert_eq!(connection.window(), 2.0);
 }
 
 #[test]
@@ -87,6 +92,9 @@ fn aggregated_acks_add_to_the_window() {
     // After a silence, an epoch begins: nothing is expected yet.
     connection.ack(News { after: ms(12), delivered: 2, ..ACK });
     assert_eq!((connection.bbr.aggregation.acked, connection.bbr.aggregation.start), (2.0, connection.now));
+    // The same if as much has arrived as is expected, 2 segments in 2.1 ms.
+    connection.ack(News { after: Span::from_microseconds(2_100), delivered: 2, ..ACK });
+    assert_eq!((connection.bbr.aggregation.acked, connection.bbr.aggregation.start), (2.0, connection.now));
     // Five rounds later the other half of the window begins, and after ten the excess is forgotten.
     for round in 1..=10 {
         connection.ack(News { after: ms(40), ..ROUND });
@@ -98,6 +106,7 @@ fn aggregated_acks_add_to_the_window() {
             [1.0, 1.0]
         };
         assert_eq!(connection.bbr.aggregation.excess, expected, "{round}");
+        assert_eq!(connection.bbr.aggregation_segments(), if round < 10 { 11.0 } else { 1.0 });
     }
     // `bbr_ack_aggregation_cwnd`: at most 100 ms of the bandwidth, none before the pipe is full. The excess itself is
     // at most a window.
@@ -109,9 +118,11 @@ fn aggregated_acks_add_to_the_window() {
     connection.bbr.is_pipe_full = false;
     assert_eq!(connection.bbr.aggregation_segments(), 0.0);
     // 2^20 segments end an epoch.
-    connection.bbr.aggregation.acked = f64::from(1 << 20) - 2.0;
-    connection.ack(News { delivered: 2, ..ACK });
-    assert_eq!(connection.bbr.aggregation.acked, 2.0);
+    for (acked, delivered, expected) in [(3.0, 2, 1_048_575.0), (2.0, 2, 2.0), (1.0, 1 << 21, 1_048_575.0)] {
+        connection.bbr.aggregation.acked = f64::from(1 << 20) - acked;
+        connection.ack(News { delivered, ..ACK });
+        assert_eq!(connection.bbr.aggregation.acked, expected);
+    }
 }
 
 #[test]
@@ -132,6 +143,9 @@ fn the_first_round_of_a_recovery_conserves_segments() {
     assert_eq!(connection.window(), 30.0);
     connection.ack(News { lost: 100, ..recovery });
     assert_eq!(connection.window(), 4.0);
+    // Losses leave at least a segment, to which arrivals add.
+    connection.ack(News { delivered: 9, lost: 100, ..recovery });
+    assert_eq!(connection.window(), 10.0);
     // At the end it is what it was before, and grows.
     connection.ack(ACK);
     assert_eq!(connection.window(), 87.0);
@@ -147,12 +161,36 @@ fn a_recovery_that_ends_in_its_first_round_restores_the_window() {
     assert_eq!(connection.bbr.round_end, connection.delivered);
     // `bbr_save_cwnd`: a second loss during the recovery keeps the larger one.
     connection.lose();
-    connection.ack(ACK);
+    connection.ack(News { in_flight: 30, ..ACK });
     assert_eq!(connection.window(), 51.0);
-    // The next recovery saves its own.
+    // The next recovery saves its own, but a window that has grown meanwhile stays.
     connection.control.congestion_window = 40.0;
     connection.lose();
     assert_eq!(connection.bbr.prior_window, 40.0);
+    connection.ack(News { phase: Phase::Recovery, in_flight: 59, ..ACK });
+    connection.ack(ACK);
+    assert_eq!(connection.window(), 61.0);
+    // Outside of recoveries, nothing is restored.
+    (connection.control.congestion_window, connection.bbr.prior_window) = (20.0, 80.0);
+    connection.ack(ACK);
+    assert_eq!(connection.window(), 21.0);
+}
+
+#[test]
+fn the_larger_window_is_saved_in_recoveries_and_with_the_least_window() {
+    // `bbr_save_cwnd`.
+    for (state, phase, prior, window, expected) in [
+        (State::ProbeBandwidth, Phase::Open, 86.0, 4.0, 4.0),
+        (State::ProbeRoundTrip, Phase::Open, 86.0, 4.0, 86.0),
+        (State::ProbeBandwidth, Phase::Recovery, 86.0, 4.0, 86.0),
+        (State::ProbeBandwidth, Phase::Recovery, 40.0, 50.0, 50.0),
+    ] {
+        let mut connection = Connection::steady(state, 2);
+        (connection.bbr.prior_phase, connection.bbr.prior_window) = (phase, prior);
+        connection.control.congestion_window = window;
+        connection.lose();
+        assert_eq!(connection.bbr.prior_window, expected, "{state:?} {phase:?}");
+    }
 }
 
 #[test]
@@ -183,6 +221,12 @@ fn a_timeout_restarts_the_growth_of_the_bandwidth() {
     connection.ack(timeout);
     assert!(connection.bbr.policer.is_sampling);
     assert_eq!((connection.bbr.policer.rounds, connection.bbr.policer.start.lost), (1, 40));
+    // The window also returns if the next ACK leaves nothing missing.
+    let mut connection = Connection::steady(State::ProbeBandwidth, 2);
+    connection.control.congestion_window = 50.0;
+    connection.time_out(0.0);
+    connection.ack(ACK);
+    assert_eq!(connection.window(), 51.0);
 }
 
 #[test]

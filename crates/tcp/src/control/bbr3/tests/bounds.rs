@@ -10,6 +10,28 @@ fn the_data_in_flight_at_a_loss_is_within_the_lost_unit() {
     // Losses before it have crossed the threshold already.
     assert_eq!(in_flight_at_loss(1.0, 100.0, 4.0, 0.02), 99.0);
     assert_eq!(in_flight_at_loss(1.0, 0.0, 0.0, 0.02), 0.0);
+    // The first loss: 2 % of what was in flight before may still be lost.
+    assert!(is_near(in_flight_at_loss(1.0, 101.0, 1.0, 0.02), 100.0 + 2.0 / 0.98));
+}
+
+#[test]
+fn losses_are_compared_with_the_data_in_flight_at_departure() {
+    // `bbr_is_inflight_too_high`: `rs->lost && rs->tx_in_flight`.
+    let bbr = Flow::new(LINUX).bbr;
+    for (lost, sent_in_flight, expected) in [(3.0, 0.0, false), (1.0, 1.0, true), (0.0, 1.0, false)] {
+        assert_eq!(bbr.are_losses_too_many(lost, sent_in_flight), expected);
+    }
+}
+
+#[test]
+fn the_growth_of_a_probe_doubles_thirty_times_at_most() {
+    // `bbr_raise_inflight_hi_slope`.
+    let mut bbr = Flow::new(LINUX).bbr;
+    (bbr.probe.rounds, bbr.window) = (29, 80.0);
+    for _ in 0..2 {
+        bbr.raise_slope();
+        assert_eq!((bbr.probe.rounds, bbr.probe.segments_per_increase), (30, 1.0));
+    }
 }
 
 #[test]
@@ -32,7 +54,7 @@ fn a_probe_with_too_many_losses_ends_and_lowers_the_bound() {
 #[test]
 fn the_upper_bound_falls_to_seven_tenths_of_the_target_at_most() {
     // `bbr_handle_inflight_too_high`: the target is the product, with two segments more in a probe, or the window.
-    for (window, expected) in [(80.0, 29.0), (20.0, 14.0)] {
+    for (window, expected) in [(80.0, 29.0), (20.0, 14.0), (5.0, 5.0)] {
         let mut flow = Flow::in_state(LINUX, State::Up);
         flow.control.congestion_window = window;
         flow.lose(5, 1);
@@ -95,6 +117,13 @@ fn the_lower_bounds_are_not_below_the_latest_delivery() {
     assert_eq!(flow.bbr.bounds.in_flight_low, 70.0);
     // `bbr_advance_latest_delivery_signals`: the next round starts with this sample.
     assert_eq!((flow.bbr.loss_round.bandwidth, flow.bbr.loss_round.in_flight), (100.0, 70.0));
+    // The largest volume of the round counts, here that of an earlier ACK.
+    let mut flow = Flow::in_state(LINUX, State::Cruise);
+    flow.lose(40, 1);
+    flow.ack(Arrival { newly: 70, rate: 100.0, ..ACK });
+    flow.control.congestion_window = 80.0;
+    flow.ack(Arrival { rate: 100.0, ..ROUND });
+    assert_eq!(flow.bbr.bounds.in_flight_low, 71.0);
 }
 
 #[test]
@@ -152,6 +181,16 @@ fn marks_count_on_a_short_path_with_the_option_alone() {
         assert_eq!(flow.bbr.ecn.is_eligible, is_eligible);
         assert_eq!(flow.bbr.bounds.in_flight_low.is_finite(), is_eligible);
     }
+    // Otherwise they end neither a probe nor Startup, and bring no probe.
+    for state in [State::Up, State::Startup, State::Cruise] {
+        let mut flow = Flow::in_state(LINUX, state);
+        flow.bbr.loss_round.has_mark_in_cycle = true;
+        for _ in 0..2 {
+            flow.ack(Arrival { newly: 10, marked: 10, echoes_mark: true, rate: 2.0 * RATE, ..ROUND });
+            flow.bbr.full_pipe.rounds = 0;
+        }
+        assert!(flow.is_in(state) && flow.bbr.ecn.alpha == 1.0, "{state:?}");
+    }
 }
 
 #[test]
@@ -160,6 +199,9 @@ fn the_share_of_marks_is_smoothed_and_cuts_the_window() {
     let mut flow = marked_flow(State::Cruise);
     flow.ack(Arrival { newly: 4, marked: 1, ..ROUND });
     assert_eq!(flow.bbr.ecn.alpha, 15.0 / 16.0 + 1.0 / 64.0);
+    flow.bbr.ecn.alpha = 0.5;
+    flow.ack(ROUND);
+    assert_eq!(flow.bbr.ecn.alpha, 0.5 * 15.0 / 16.0, "a round of one segment");
     let mut flow = marked_flow(State::Cruise);
     flow.ack(Arrival { echoes_mark: true, rate: 10.0, sent_in_flight: 1, ..ACK });
     let window = flow.control.congestion_window;
@@ -197,6 +239,11 @@ fn after_marks_without_losses_a_probe_comes_at_once() {
     assert!(flow.is_in(State::Cruise));
     flow.ack(ACK);
     assert!(flow.is_in(State::Refill) && flow.bbr.probe.rounds == 5);
+    // Also where the queue is drained, and without a bound, of which half are 2^30 and more.
+    let mut flow = marked_flow(State::Down);
+    flow.bbr.loss_round.has_mark_in_cycle = true;
+    flow.ack(Arrival { in_flight: 3, ..ACK });
+    assert!(flow.is_in(State::Refill) && flow.bbr.probe.rounds == 30);
 }
 
 #[test]
@@ -227,7 +274,7 @@ fn the_first_loss_begins_a_round() {
     let mut round = LossRound::default();
     round.note_loss(10);
     round.note_loss(20);
-    assert_eq!(round.next_delivered, 10);
+    assert!(round.next_delivered == 10 && round.has_loss_in_cycle);
     // An ACK that finds losses makes its round one with loss (`bbr_update_congestion_signals`).
     let mut flow = Flow::in_state(LINUX, State::Cruise);
     flow.ack(Arrival { newly_lost: 1, ..ACK });

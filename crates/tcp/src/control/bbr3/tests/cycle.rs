@@ -8,8 +8,10 @@ fn down_ends_with_room_in_the_bottleneck() {
     for (config, high, most) in [(LINUX, f64::INFINITY, 40), (LINUX, 40.0, 35), (DRAFT, 40.0, 34)] {
         let mut flow = Flow::in_state(config, State::Down);
         flow.bbr.bounds.in_flight_high = high;
-        flow.ack(Arrival { in_flight: most + 1, sent_in_flight: 1, ..ACK });
-        assert!(flow.is_in(State::Down));
+        for in_flight in [MANY, most + 1] {
+            flow.ack(Arrival { in_flight, sent_in_flight: 1, ..ACK });
+            assert!(flow.is_in(State::Down));
+        }
         flow.ack(Arrival { in_flight: most, sent_in_flight: 1, ..ACK });
         assert!(flow.is_in(State::Cruise), "{config:?} {high}");
     }
@@ -66,6 +68,7 @@ fn a_refill_lifts_the_lower_bounds_and_takes_one_round() {
     flow.pass(Span::from_seconds(3));
     flow.ack(ACK);
     assert!(flow.is_in(State::Refill) && flow.bbr.probe.ack_phase == AckPhase::Refilling);
+    assert_eq!(flow.bbr.probe.rounds, 0);
     assert_eq!(flow.bbr.bounds, Bounds { in_flight_high: 100.0, ..Bounds::NONE });
     assert!(is_near(flow.gain(), 1.0));
     flow.ack(ACK);
@@ -79,6 +82,7 @@ fn a_refill_lifts_the_lower_bounds_and_takes_one_round() {
     flow.control.congestion_window = 300.0;
     flow.ack(ACK);
     assert_eq!(flow.control.congestion_window - flow.bbr.aggregation.maximum(), 92.0);
+    assert_eq!(flow.bbr.probe.ack_phase, AckPhase::Starting);
     flow.ack(ROUND);
     assert_eq!(flow.bbr.probe.ack_phase, AckPhase::Feedback);
 }
@@ -111,6 +115,10 @@ fn up_raises_the_bound_by_one_two_and_four_in_successive_rounds() {
     idle.control.congestion_window = 39.0;
     idle.ack(Arrival { sent_in_flight: 1, in_flight: 39, ..ACK });
     assert_eq!(idle.bbr.bounds.in_flight_high, 40.0);
+    // With as much in flight as the window has, it is in use.
+    (idle.control.congestion_window, idle.bbr.window_limited_until) = (40.0, 0);
+    idle.ack(Arrival { sent_in_flight: 1, in_flight: 40, ..ACK });
+    assert_eq!(idle.bbr.bounds.in_flight_high, 41.0);
 }
 
 #[test]
@@ -122,6 +130,11 @@ fn an_acknowledged_volume_raises_the_bound_in_any_state() {
     assert_eq!(flow.bbr.bounds.in_flight_high, 50.0);
     flow.ack(Arrival { sent_in_flight: 60, ..ACK });
     assert_eq!(flow.bbr.bounds.in_flight_high, 60.0);
+    // `bbr_update_cycle_phase`: not before the pipe is full.
+    let mut flow = Flow::in_state(LINUX, State::Startup);
+    flow.bbr.bounds.in_flight_high = 50.0;
+    flow.ack(Arrival { sent_in_flight: 60, ..ACK });
+    assert_eq!(flow.bbr.bounds.in_flight_high, 50.0);
 }
 
 #[test]
@@ -129,11 +142,14 @@ fn up_ends_on_a_plateau_unless_the_bound_limits_it() {
     // `bbr_update_cycle_phase`, condition 2.
     let mut flow = Flow::in_state(LINUX, State::Refill);
     flow.ack(ROUND);
+    flow.bbr.loss_round.has_loss_in_cycle = true;
     for _ in 0..3 {
         assert!(flow.is_in(State::Up));
         flow.ack(ROUND);
     }
     assert!(flow.is_in(State::Down) && !flow.bbr.probe.was_risky);
+    // `bbr_start_bw_probe_down`: `bbr_reset_congestion_signals`.
+    assert!(!flow.bbr.loss_round.has_loss_in_cycle);
     assert!(is_near(flow.gain(), 232.0 / 256.0));
     let mut flow = Flow::in_state(LINUX, State::Refill);
     flow.bbr.bounds.in_flight_high = 40.0;
@@ -145,6 +161,13 @@ fn up_ends_on_a_plateau_unless_the_bound_limits_it() {
         }
     }
     assert!(flow.is_in(State::Up) && flow.bbr.full_pipe.rounds == 0);
+    // The bound does not limit a sender with less in flight.
+    flow.bbr.window_limited_until = 0;
+    for _ in 0..3 {
+        assert!(flow.is_in(State::Up));
+        flow.ack(Arrival { sent_in_flight: 1, in_flight: 3, ..ROUND });
+    }
+    assert!(!flow.is_in(State::Up));
     // Limited by the application, it never ends without loss.
     let mut flow = Flow::in_state(LINUX, State::Refill);
     flow.ack(ROUND);
@@ -161,13 +184,17 @@ fn after_a_probe_that_went_too_high_the_next_one_is_brief() {
     flow.bbr.bounds.in_flight_high = 60.0;
     flow.bbr.probe.was_too_high = true;
     flow.ack(Arrival { sent_in_flight: 1, in_flight: 50, ..ROUND });
-    flow.ack(Arrival { sent_in_flight: 1, in_flight: 50, ..ACK });
+    // With the next burst of two segments.
+    flow.ack(Arrival { sent_in_flight: 1, in_flight: 57, ..ACK });
     assert!(flow.is_in(State::Up));
-    flow.ack(Arrival { sent_in_flight: 1, in_flight: 60, ..ACK });
+    flow.ack(Arrival { sent_in_flight: 1, in_flight: 58, ..ACK });
     assert!(flow.is_in(State::Down) && flow.bbr.probe.was_risky && !flow.bbr.probe.was_too_high);
+    // `bbr_start_round`: the round after the probe begins.
+    assert_eq!(flow.bbr.rounds.next_delivered, flow.delivered);
     // Nothing is too high in the round after it: the pipe is refilled at once.
     flow.ack(Arrival { sent_in_flight: 1, ..ROUND });
     assert!(flow.is_in(State::Refill) && !flow.bbr.probe.was_risky && !flow.bbr.probe.has_samples);
+    assert_eq!(flow.bbr.probe.rounds, 0);
 }
 
 #[test]
@@ -188,12 +215,15 @@ fn losses_after_a_brief_probe_prevent_the_next_one() {
 #[test]
 fn the_lower_bound_is_not_above_the_upper_one_in_cruise_and_growth_starts_from_zero() {
     // `bbr_start_bw_probe_cruise`, `bbr_start_bw_probe_refill`.
-    let mut flow = Flow::in_state(LINUX, State::Down);
-    flow.bbr.bounds = Bounds { in_flight_low: 70.0, in_flight_high: 50.0, ..Bounds::NONE };
+    for (low, expected) in [(30.0, 30.0), (70.0, 50.0)] {
+        let mut flow = Flow::in_state(LINUX, State::Down);
+        flow.bbr.bounds = Bounds { in_flight_low: low, in_flight_high: 50.0, ..Bounds::NONE };
+        flow.ack(Arrival { in_flight: 20, ..ACK });
+        assert!(flow.is_in(State::Cruise));
+        assert_eq!(flow.bbr.bounds.in_flight_low, expected);
+    }
+    let mut flow = Flow::in_state(LINUX, State::Cruise);
     flow.bbr.probe.acked = 3.0;
-    flow.ack(Arrival { in_flight: 20, ..ACK });
-    assert!(flow.is_in(State::Cruise));
-    assert_eq!(flow.bbr.bounds.in_flight_low, 50.0);
     flow.pass(Span::from_seconds(3));
     flow.ack(ACK);
     assert!(flow.is_in(State::Refill));

@@ -14,7 +14,7 @@ fn the_shortest_round_trip_counts_for_ten_seconds() {
     flow.bbr.restarts = true;
     flow.now = start + ms(5000);
     flow.ack(Arrival { round_trip: Some(ms(50)), ..ACK });
-    assert!(!flow.bbr.round_trips.update(&limited_sample(start + ms(5000))));
+    assert!(!flow.bbr.round_trips.update(&empty_sample(start + ms(5000))));
     flow.now = start + ms(5001);
     flow.bbr.restarts = true;
     flow.ack(Arrival { round_trip: Some(ms(50)), ..ACK });
@@ -26,24 +26,6 @@ fn the_shortest_round_trip_counts_for_ten_seconds() {
     flow.bbr.restarts = true;
     flow.ack(ACK);
     assert_eq!(shortest(&flow), ms(45));
-}
-
-/// A sample without content.
-fn limited_sample(now: Time) -> Sample {
-    let ack = AckSample {
-        now,
-        acked_segments: 0.0,
-        delivered_segments: 0.0,
-        acknowledged: 1,
-        next: 1,
-        is_window_used: false,
-        echoes_mark: false,
-        marked_segments: 0.0,
-        phase: Phase::Open,
-        round_trips: RoundTrips::default(),
-        delivery: None,
-    };
-    Sample::new(&ack, &Delivery::default(), None)
 }
 
 #[test]
@@ -60,10 +42,12 @@ fn probe_rtt_takes_200_ms_and_a_round() {
         flow.pass(Span::from_picoseconds(1));
         flow.ack(ACK);
         assert!(flow.is_in(State::ProbeRoundTrip));
+        assert_eq!(flow.bbr.rounds.next_delivered, flow.delivered, "`bbr_start_round`");
         assert_eq!(flow.control.congestion_window, 18.0, "half of 900 segments per second and 40 ms");
         flow.ack(Arrival { in_flight: 19, ..ACK });
         assert_eq!(flow.bbr.round_trip_probe.done_at, None);
         flow.ack(Arrival { in_flight: 18, ..ACK });
+        assert_eq!(flow.bbr.rounds.next_delivered, flow.delivered);
         let start = flow.now;
         // A round, and no more than 200 ms.
         flow.now = start + Span::from_milliseconds(200);
@@ -81,6 +65,19 @@ fn probe_rtt_takes_200_ms_and_a_round() {
         flow.ack(ACK);
         assert!(flow.is_in(State::Cruise));
     }
+}
+
+#[test]
+fn probe_rtt_ends_the_samples_of_a_probe_and_has_its_own_round() {
+    // `bbr_update_min_rtt`: `bw_probe_samples` end a round later, and `probe_rtt_round_done` starts over.
+    let mut flow = Flow::in_state(LINUX, State::Up);
+    flow.bbr.round_trip_probe.is_round_over = true;
+    flow.pass(Span::from_seconds(6));
+    flow.ack(Arrival { in_flight: 3, ..ACK });
+    assert!(flow.is_in(State::ProbeRoundTrip) && flow.bbr.probe.has_samples);
+    assert!(!flow.bbr.round_trip_probe.is_round_over);
+    flow.ack(Arrival { in_flight: 3, ..ROUND });
+    assert!(!flow.bbr.probe.has_samples);
 }
 
 #[test]
@@ -126,7 +123,9 @@ fn an_idle_time_skips_probe_rtt_and_paces_at_the_bandwidth() {
     let now = flow.now;
     flow.bbr.on_sent_after_idle(now, &mut flow.control);
     assert!(is_near(flow.gain(), 1.0));
-    flow.ack(ACK);
+    flow.ack(Arrival { newly: 0, ..ROUND });
+    assert!(flow.bbr.restarts, "nothing has arrived yet");
+    flow.ack(ROUND);
     assert!(flow.bbr.state.is_probe_bandwidth());
     assert!(!flow.bbr.restarts);
     // During ProbeRTT, the idle time completes it.
@@ -140,6 +139,27 @@ fn an_idle_time_skips_probe_rtt_and_paces_at_the_bandwidth() {
     flow.bbr.on_sent_after_idle(now + Span::from_picoseconds(1), &mut flow.control);
     assert!(flow.is_in(State::Cruise));
     assert_eq!(flow.control.congestion_window, 77.0);
+    // `bbr_check_probe_rtt_done`: a larger window stays.
+    let mut flow = Flow::in_state(LINUX, State::ProbeRoundTrip);
+    (flow.bbr.prior_window, flow.control.congestion_window) = (5.0, 10.0);
+    flow.bbr.round_trip_probe.done_at = Some(Time::ZERO);
+    let now = flow.now;
+    flow.bbr.on_sent_after_idle(now, &mut flow.control);
+    assert_eq!(flow.control.congestion_window, 10.0);
+}
+
+#[test]
+fn an_idle_time_begins_an_epoch_of_aggregation() {
+    // `bbr_cwnd_event`: the 25 segments before do not count with the ten after it.
+    let mut flow = Flow::in_state(LINUX, State::Cruise);
+    flow.bbr.aggregation = Aggregation::default();
+    flow.bbr.aggregation.restart(flow.now);
+    flow.ack(Arrival { newly: 25, ..ACK });
+    flow.pass(Span::from_milliseconds(5));
+    let now = flow.now;
+    flow.bbr.on_sent_after_idle(now, &mut flow.control);
+    flow.ack(Arrival { newly: 10, ..ACK });
+    assert_eq!(flow.bbr.aggregation.maximum(), 25.0);
 }
 
 #[test]
@@ -149,8 +169,15 @@ fn an_equal_round_trip_renews_the_shortest_and_a_delayed_ack_does_not_replace_it
     let sample = |now, milliseconds, may_be_delayed| Sample {
         round_trip: Some(Span::from_milliseconds(milliseconds)),
         may_be_delayed,
-        ..limited_sample(now)
+        ..empty_sample(now)
     };
+    // Only a shorter one postpones ProbeRTT.
+    for (milliseconds, is_due) in [(40, true), (39, false)] {
+        let mut filter = RoundTripFilter::default();
+        filter.begin(Some(ROUND_TRIP), Time::ZERO);
+        filter.update(&sample(at(3), milliseconds, false));
+        assert_eq!(filter.update(&sample(at(6), 50, false)), is_due);
+    }
     let mut filter = RoundTripFilter::default();
     filter.begin(Some(ROUND_TRIP), Time::ZERO);
     assert!(filter.update(&sample(at(6), 50, true)));

@@ -5,19 +5,25 @@ use super::*;
 #[test]
 fn the_pipe_is_full_after_three_rounds_below_a_quarter_of_growth() {
     // `bbr_check_full_bw_reached`.
-    let mut flow = Flow::in_state(LINUX, State::Startup);
-    flow.ack(Arrival { rate: 1.25 * RATE, ..ROUND });
-    for round in 1..=3 {
-        assert!(flow.is_in(State::Startup) && !flow.bbr.full_pipe.is_reached);
-        // Limited samples and ACKs within the round do not count.
-        flow.ack(Arrival { is_limited: true, rate: RATE, ..ROUND });
-        flow.ack(Arrival { rate: 1.2 * RATE, ..ACK });
-        assert_eq!(flow.bbr.full_pipe.rounds, round - 1);
-        flow.ack(Arrival { rate: 1.5 * RATE, ..ROUND });
+    for config in [LINUX, DRAFT] {
+        let mut flow = Flow::in_state(config, State::Startup);
+        flow.ack(Arrival { rate: 1.25 * RATE, ..ROUND });
+        (flow.bbr.loss_round.has_loss, flow.bbr.loss_round.has_loss_in_cycle) = (true, true);
+        for round in 1..=3 {
+            assert!(flow.is_in(State::Startup) && !flow.bbr.full_pipe.is_reached);
+            // Limited samples and ACKs within the round do not count.
+            flow.ack(Arrival { is_limited: true, rate: RATE, ..ROUND });
+            flow.ack(Arrival { rate: 1.2 * RATE, ..ACK });
+            assert_eq!(flow.bbr.full_pipe.rounds, round - 1);
+            flow.ack(Arrival { rate: 1.5 * RATE, ..ROUND });
+        }
+        // The draft's CheckDrainDone counts rounds from here.
+        assert!(flow.is_in(State::Drain) && flow.bbr.full_pipe.is_reached && flow.bbr.full_pipe.is_now);
+        // The threshold is for display: the product of 1500 segments per second and 40 ms.
+        assert_eq!(flow.control.slow_start_threshold, 60.0);
+        // `bbr_reset_congestion_signals`: the losses of Startup do not count in the first cycle.
+        assert!(!flow.bbr.loss_round.has_loss_in_cycle);
     }
-    assert!(flow.is_in(State::Drain) && flow.bbr.full_pipe.is_reached && flow.bbr.full_pipe.is_now);
-    // The threshold is for display: the product of 1500 segments per second and 40 ms.
-    assert_eq!(flow.control.slow_start_threshold, 60.0);
 }
 
 #[test]
