@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use forebay_engine::{RunError, RunResult};
 use forebay_qdisc::{Admission, Arrival, CustomDiscipline, Offer, Ticket, Verdict};
 use forebay_records::Table;
-use forebay_scenario::schema::PythonQueue;
-use forebay_scenario::{CustomDisciplines, Scenario, Site, names, run, run_divided, run_in_order};
+use forebay_scenario::schema::PythonClass;
+use forebay_scenario::{CustomClasses, Scenario, Site, names, run, run_divided, run_in_order};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -201,12 +201,12 @@ impl Admission for Panicking {
     }
 }
 
-impl CustomDisciplines for Panicking {
-    fn build(&self, _: &PythonQueue, _: Site<'_>) -> Option<CustomDiscipline> {
+impl CustomClasses for Panicking {
+    fn build(&self, _: &PythonClass, _: Site<'_>) -> Option<CustomDiscipline> {
         Some(CustomDiscipline::Law(Box::new(Self)))
     }
 
-    fn name(&self, _: &PythonQueue) -> String {
+    fn name(&self, _: &PythonClass) -> String {
         "panicking".into()
     }
 }

@@ -18,6 +18,7 @@
 //! [`TcpConfig`].
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use core::mem::offset_of;
 
 use crate::connection::{Connection, Timer};
@@ -132,10 +133,15 @@ impl Sender {
         self.wants_ecn && self.connection.feedback == EcnFeedback::Accurate
     }
 
-    /// Seeds the random choices of the controller, if it makes any.
-    pub fn seed(&mut self, seed: impl FnOnce() -> u64) {
+    /// Gives the controller a seed for its random choices and the name of its flow, as far as it uses them. Comes before
+    /// [`Sender::open`].
+    pub fn introduce(&mut self, seed: impl FnOnce() -> u64, name: impl FnOnce() -> String) {
         if self.needs.randomness {
             self.controller.seed(seed());
+        }
+        if self.needs.start {
+            self.controller.start(&name(), &mut self.connection.window);
+            self.limit_window();
         }
     }
 

@@ -92,6 +92,7 @@ def run(
     Raises:
         ScenarioError: If the scenario is not valid.
         DisciplineError: If a discipline written in Python fails.
+        ControllerError: If a congestion controller written in Python fails.
         InputError: If the seed or the number of threads is out of range, a file cannot be read, or the folder cannot be
             written. If the disk is full at the end of the run, the error's attribute `result` holds the results.
 

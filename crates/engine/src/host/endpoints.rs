@@ -127,7 +127,7 @@ impl Endpoints<'_> {
             series.window = Some(Vec::new());
         }
         let mut transmitter = Transmitter::new(self.context(flow, spec), config, counters.record);
-        transmitter.seed(|| self.random(spec, "/controller").next_u64());
+        transmitter.introduce(|| self.random(spec, "/controller").next_u64(), || spec.name.to_owned());
         transmitter
     }
 
