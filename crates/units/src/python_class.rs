@@ -11,7 +11,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 /// A class written in Python, with its parameters.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PythonClass {
     /// Module and class: `"module:Class"`.
     pub class: String,

@@ -114,7 +114,7 @@ MEASURED = {
     "recovery": (),
 }
 _OF_A_LOSS = ("now", "used", "snd_una", "snd_nxt")
-_METHODS = {
+_METHODS: dict[type, dict[str, tuple[str, ...]]] = {
     AdmissionLaw: {"admit": OF_AN_ARRIVAL, "release": OF_A_DEPARTURE, "idle": ("now",), "state_bytes": ()},
     QueueDiscipline: {"enqueue": OF_AN_ARRIVAL, "dequeue": _OF_A_CALL, "poll_at": _OF_A_CALL, "state_bytes": ()},
     CongestionController: {
@@ -241,20 +241,18 @@ def methods_of(
 
 def _measured(custom: type[CongestionController], name: str) -> dict[str, str]:
     """Return the measurements that an ACK could have, with the need of each that the class does not declare or ""."""
-    given: object = custom.needs
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        message = f"{name}.needs is {given!r}, which is no tuple of texts"
+    needs: object = custom.needs
+    if not isinstance(needs, tuple):
+        message = f"{name}.needs is {needs!r}, which is no tuple of texts"
         raise InputError(f'{message}\nhint: write it as ("round_trips",)')
-    needs = tuple(given)
     if strangers := [need for need in needs if need not in MEASURED]:
         message = f"{name}.needs: there is no {strangers[0]!r}\nhint: a controller can need {', '.join(MEASURED)}"
         raise InputError(message)
-    return {argument: "" if need in needs else need for need, those in MEASURED.items() for argument in those}
+    declared = frozenset(needs)
+    return {argument: "" if need in declared else need for need, those in MEASURED.items() for argument in those}
 
 
-def _arguments(
-    method: str, defined: object, known: tuple[str, ...], measured: Mapping[str, str]
-) -> tuple[str, ...]:
+def _arguments(method: str, defined: object, known: tuple[str, ...], measured: Mapping[str, str]) -> tuple[str, ...]:
     if not callable(defined):
         message = f"{method} is not a method\nhint: define it with `def`"
         raise InputError(message)

@@ -202,7 +202,7 @@ class SingleSenderEnv(SteeredRun):
 
 def _group_of(scenario: Scenario, flow: str | None) -> Mapping[str, Any]:
     """Return the group with the flow that is steered. Raises InputError unless it is a single TCP flow."""
-    groups = [group for group in tomllib.loads(scenario.to_toml())["flows"] if _is_tcp(group)]
+    groups: list[Mapping[str, Any]] = [group for group in tomllib.loads(scenario.to_toml())["flows"] if _is_tcp(group)]
     found = [group for group in groups if flow in (None, group["name"])]
     if len(found) != 1:
         names = ", ".join(group["name"] for group in groups) or "none"
@@ -219,9 +219,10 @@ def _is_tcp(group: Mapping[str, Any]) -> bool:
     return group["transport"] == "tcp" or "tcp" in group["transport"]
 
 
-def _tcp_of(group: Mapping[str, Any]) -> Mapping[str, Any]:
+def _tcp_of(group: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of `transport.tcp`; the bare name has none."""
     transport = group["transport"]
-    return {} if isinstance(transport, str) or isinstance(transport["tcp"], str) else transport["tcp"]
+    return {} if isinstance(transport, str) else dict(transport["tcp"])
 
 
 _COUNTED = ("now", "newly_delivered", "echoes_mark", "round_trip_s", "newly_lost", "in_flight", "delivery_rate")

@@ -36,7 +36,7 @@
 //!
 //! # Source
 //! Your own. `docs/guide/python-controllers.md` builds the rules of RFC 5681 step by step and checks them against
-//! `newreno`: same packets, same digest.
+//! `reno`: same packets, same digest.
 //!
 //! # Where we differ
 //! - An exception, or a window, threshold or rate outside its bounds, ends the run with an error that names flow, ACK
@@ -61,6 +61,7 @@ use core::fmt;
 
 use forebay_units::PythonClass;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::ser::SerializeStruct;
 
 use crate::control::reno;
 use crate::control::setup::Setup;
@@ -113,7 +114,10 @@ impl<'de> serde::Deserialize<'de> for CustomControl {
 
 impl serde::Serialize for CustomControl {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.class.serialize(serializer)
+        let mut table = serializer.serialize_struct("PythonClass", 2)?;
+        table.serialize_field("class", &self.class.class)?;
+        table.serialize_field("parameters", &self.class.parameters)?;
+        table.end()
     }
 }
 
