@@ -108,7 +108,13 @@ impl<'a> PythonClasses<'a> {
         self.faults.take().map(|fault| Python::attach(|py| fault.into_error(py, scenario)))
     }
 
-    fn make(&self, py: Python<'_>, plan: &DisciplinePlan, queue: &PythonClass, site: Site<'_>) -> PyResult<CustomDiscipline> {
+    fn make(
+        &self,
+        py: Python<'_>,
+        plan: &DisciplinePlan,
+        queue: &PythonClass,
+        site: Site<'_>,
+    ) -> PyResult<CustomDiscipline> {
         let class = plan.discipline.bind(py);
         // Before its constructor runs, which may draw already.
         let custom = class.call_method1("__new__", (class,))?;

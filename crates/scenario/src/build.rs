@@ -25,7 +25,8 @@ use crate::custom_classes::CustomClasses;
 use crate::plan::outline::Outline;
 use crate::plan::{CellsOfInput, EthernetPlan, Plan, PlannedFabric, PlannedFlow, PlannedKind, PlannedLink, Source};
 use crate::schema::{
-    self, Cells, Fabric, FlowGroup, HostQueue, QueueSpec, ScenarioSpec, SeriesKind, ServicePeriod, Switch, UdpPattern as Pattern,
+    self, Cells, Fabric, FlowGroup, HostQueue, QueueSpec, ScenarioSpec, SeriesKind, ServicePeriod, Switch,
+    UdpPattern as Pattern,
 };
 
 /// Links or flows that are added between two calls of the control function.
@@ -256,16 +257,13 @@ impl SharedByGroup {
 }
 
 /// The configuration with the maker of its controllers, if they are custom.
-fn custom_config(
-    config: &TcpConfig,
-    custom: Option<&dyn CustomClasses>,
-) -> Result<Option<TcpConfig>, ParameterError> {
+fn custom_config(config: &TcpConfig, custom: Option<&dyn CustomClasses>) -> Result<Option<TcpConfig>, ParameterError> {
     let CongestionControl::Custom(control) = &config.congestion_control else { return Ok(None) };
     let error = |bound| ParameterError { field: "congestion_control", bound };
     let custom = custom.ok_or(error("be run by `forebay run`, `forebay.run` or a command that uses them"))?;
     let maker = custom.controllers(&control.class).ok_or(error("be a class derived from CongestionController"))?;
     let config = TcpConfig { congestion_control: CongestionControl::Custom(control.made_by(maker)), ..config.clone() };
-    // What its controllers need was unknown until now.
+    // The needs of its controllers were unknown until now.
     config.validate()?;
     Ok(Some(config))
 }

@@ -164,7 +164,8 @@ macro_rules! parameters {
                     (config.fack, config.rack, config.tail_loss_probe) = (false, false, false);
                     (config.undo, config.rate_reduction) = (false, None);
                 }
-                config.ecn |= self.congestion_control.as_ref().unwrap_or(&config.congestion_control).needs().ecn != EcnNeed::Any;
+                let control = self.congestion_control.as_ref().unwrap_or(&config.congestion_control);
+                config.ecn |= control.needs().ecn != EcnNeed::Any;
                 let has_rack = config.rack && self.rack != Some(false);
                 config.tail_loss_probe &= has_rack;
                 config.small_queues &= has_rack || is_quic;

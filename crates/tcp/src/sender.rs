@@ -133,7 +133,7 @@ impl Sender {
         self.wants_ecn && self.connection.feedback == EcnFeedback::Accurate
     }
 
-    /// Gives the controller a seed for its random choices and the name of its flow, as far as it uses them. Comes before
+    /// Gives the controller a seed for its random choices and the name of its flow, as far as it uses them. Call it before
     /// [`Sender::open`].
     pub fn introduce(&mut self, seed: impl FnOnce() -> u64, name: impl FnOnce() -> String) {
         if self.needs.randomness {

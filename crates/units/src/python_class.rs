@@ -84,4 +84,3 @@ impl JsonSchema for PythonClass {
         })
     }
 }
-

@@ -103,7 +103,7 @@ OF_AN_ACK = (
     *("now", "acked", "newly_delivered", "snd_una", "snd_nxt", "window_used"),
     *("echoes_mark", "in_recovery", "after_timeout"),
 )
-# What an ACK has only if a controller needs it.
+# The measurements of an ACK, by the need that they belong to.
 MEASURED = {
     "round_trips": ("round_trip_s", "smoothed_round_trip_s", "round_trip_deviation_s", "shortest_round_trip_s"),
     "delivery": (

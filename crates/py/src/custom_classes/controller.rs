@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use forebay_tcp::{
-    AckSample, CongestionSample, Control, Controller, ControllerMaker, Delivery, Needs, Pacing, Phase, Span,
-    Time,
+    AckSample, CongestionSample, Control, Controller, ControllerMaker, Delivery, Needs, Pacing, Phase, Span, Time,
 };
 use forebay_units::PythonClass;
 use pyo3::IntoPyObjectExt;

@@ -127,7 +127,9 @@ impl Fault {
                 let of_flow = flow.as_ref().map_or_else(String::new, |flow| format!(" of flow {flow}"));
                 let moment = packet.map_or_else(String::new, |packet| format!("packet {packet}{of_flow}, "));
                 let error = DisciplineError::new_err(message(&format!("queue {queue}"), &moment));
-                set(py, &error, "queue", &queue).and_then(|()| set(py, &error, "packet", packet)).map(|()| (error, flow))
+                set(py, &error, "queue", &queue)
+                    .and_then(|()| set(py, &error, "packet", packet))
+                    .map(|()| (error, flow))
             }
             About::Connection { flow, acknowledged } => {
                 let moment = acknowledged.map_or_else(String::new, |number| format!("ACK {number}, "));

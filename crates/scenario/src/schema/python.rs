@@ -50,4 +50,5 @@
 //! method itself. Within a process only one such run makes progress at a time; commands with many runs start processes.
 //!
 //! # Parameters
-//! A table, `{ class = "module:Class", parameters = { … } }`. The bare text, `queue.python = "module:Class"`, names a class without parameters.
+//! A table, `{ class = "module:Class", parameters = { … } }`. The bare text, `queue.python = "module:Class"`, names a
+//! class without parameters.

@@ -86,6 +86,8 @@ impl BuildContext<PythonClass> for Switch<'_> {
             path += &format!("/class/{class}");
         }
         let site = Site { seed: self.seed, path: &path, link_rate, salt };
-        custom.discipline(queue, site).ok_or(error("be a class derived from AdmissionLaw or QueueDiscipline that accepts these parameters"))
+        custom
+            .discipline(queue, site)
+            .ok_or(error("be a class derived from AdmissionLaw or QueueDiscipline that accepts these parameters"))
     }
 }

@@ -63,9 +63,9 @@ use forebay_units::PythonClass;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::SerializeStruct;
 
+use crate::Controller;
 use crate::control::reno;
 use crate::control::setup::Setup;
-use crate::Controller;
 
 /// Makes the controllers of a custom class.
 pub trait ControllerMaker: fmt::Debug + Send + Sync {
