@@ -133,8 +133,8 @@ impl Sender {
         self.wants_ecn && self.connection.feedback == EcnFeedback::Accurate
     }
 
-    /// Gives the controller a seed for its random choices and the name of its flow, as far as it uses them. Call it before
-    /// [`Sender::open`].
+    /// Gives the controller a seed for its random choices and the name of its flow, as far as it uses them. Comes
+    /// before [`Sender::open`].
     pub fn introduce(&mut self, seed: impl FnOnce() -> u64, name: impl FnOnce() -> String) {
         if self.needs.randomness {
             self.controller.seed(seed());

@@ -5,7 +5,7 @@
 //! on arrival, in front of one FIFO queue. A subclass of `forebay.QueueDiscipline` also decides which packet leaves
 //! next. Only integers are passed, no objects: the time in picoseconds, a packet's number, flow and length, the queue
 //! in packets and bytes. A method receives only the arguments that it names. Each queue has an instance of its own,
-//! with its own stream of random numbers.
+//! with its own stream of random numbers. `python_controller` describes congestion controllers in Python.
 //!
 //! A scenario file that names Python code runs only with `--allow-python`, or `allow_python=True`. The module is
 //! searched for in the folder of the file, then where Python searches for modules.

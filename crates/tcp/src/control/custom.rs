@@ -77,7 +77,7 @@ pub trait ControllerMaker: fmt::Debug + Send + Sync {
 #[derive(Clone, Debug)]
 pub struct CustomControl {
     /// The class.
-    pub class: PythonClass,
+    pub class: Arc<PythonClass>,
     /// Absent until a run has found the class.
     maker: Option<Arc<dyn ControllerMaker>>,
 }
@@ -86,7 +86,7 @@ impl CustomControl {
     /// The same class with the maker of its instances.
     #[must_use]
     pub fn made_by(&self, maker: Arc<dyn ControllerMaker>) -> Self {
-        Self { class: self.class.clone(), maker: Some(maker) }
+        Self { class: Arc::clone(&self.class), maker: Some(maker) }
     }
 
     /// Whether the needs of its controllers are still unknown.
@@ -108,7 +108,7 @@ impl PartialEq for CustomControl {
 
 impl<'de> serde::Deserialize<'de> for CustomControl {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        PythonClass::deserialize(deserializer).map(|class| Self { class, maker: None })
+        PythonClass::deserialize(deserializer).map(|class| Self { class: Arc::new(class), maker: None })
     }
 }
 
