@@ -86,7 +86,7 @@ class Where:
 
     @contextmanager
     def hire(self, expected: int | None = None, custom: CustomClasses | None = None) -> Iterator[Workers]:
-        """Yield the workers for about that many runs with these custom disciplines, let go at the end.
+        """Yield the workers for about that many runs with these custom classes, let go at the end.
 
         Raises InputError if there are none.
         """
