@@ -8,13 +8,15 @@ mod networks;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use forebay_engine::{RunError, RunResult};
 use forebay_qdisc::{Admission, Arrival, CustomDiscipline, Offer, Ticket, Verdict};
 use forebay_records::Table;
-use forebay_scenario::schema::PythonClass;
 use forebay_scenario::{CustomClasses, Scenario, Site, names, run, run_divided, run_in_order};
+use forebay_tcp::ControllerMaker;
+use forebay_units::PythonClass;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -202,12 +204,16 @@ impl Admission for Panicking {
 }
 
 impl CustomClasses for Panicking {
-    fn build(&self, _: &PythonClass, _: Site<'_>) -> Option<CustomDiscipline> {
+    fn discipline(&self, _: &PythonClass, _: Site<'_>) -> Option<CustomDiscipline> {
         Some(CustomDiscipline::Law(Box::new(Self)))
     }
 
     fn name(&self, _: &PythonClass) -> String {
         "panicking".into()
+    }
+
+    fn controllers(&self, _: &PythonClass) -> Option<Arc<dyn ControllerMaker>> {
+        None
     }
 }
 
