@@ -71,7 +71,8 @@ impl PythonControllers {
 impl ControllerMaker for PythonControllers {
     fn make(&self, payload_bytes: u32) -> Box<dyn Controller> {
         let class = Arc::clone(&self.0);
-        Box::new(PythonController { class, payload_bytes, seed: 0, flow: String::new(), instance: None })
+        let last = Moment { now: Time::ZERO, acknowledged: None };
+        Box::new(PythonController { class, payload_bytes, seed: 0, flow: String::new(), last, instance: None })
     }
 }
 
@@ -82,6 +83,8 @@ struct PythonController {
     payload_bytes: u32,
     seed: u64,
     flow: String,
+    /// The moment of the last call.
+    last: Moment,
     /// Made when the connection is about to open.
     instance: Option<Instance>,
 }
@@ -99,7 +102,7 @@ struct Instance {
 }
 
 /// The moment of a call, for messages.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Moment {
     now: Time,
     acknowledged: Option<u64>,
@@ -137,11 +140,11 @@ impl ControllerClass {
 }
 
 impl PythonController {
-    fn fault(&self, method: &str, moment: Moment, cause: PyErr) {
-        let about = About::Connection { flow: self.flow.clone(), acknowledged: moment.acknowledged };
+    fn fault(&self, method: &str, cause: PyErr) {
+        let about = About::Connection { flow: self.flow.clone(), acknowledged: self.last.acknowledged };
         let dot = if method.is_empty() { "" } else { "." };
         let method = format!("{}{dot}{method}", self.class.class.class);
-        self.class.faults.note(Fault { method, at: moment.now, about, cause });
+        self.class.faults.note(Fault { method, at: self.last.now, about, cause });
     }
 
     /// Calls the method that `choose` takes, with the window before and after it in `control`.
@@ -149,7 +152,6 @@ impl PythonController {
         &self,
         choose: impl FnOnce(&Instance) -> Option<&Call<S>>,
         sample: &S::Of<'_>,
-        moment: Moment,
         control: &mut Control,
     ) {
         // The run is about to be stopped.
@@ -166,18 +168,18 @@ impl PythonController {
             Ok(())
         });
         if let Err(error) = called {
-            self.fault(call.name, moment, error);
+            self.fault(call.name, error);
         }
     }
 
     fn answer(
-        &self,
+        &mut self,
         choose: impl FnOnce(&Instance) -> Option<&Call<CongestionOf>>,
         congestion: &CongestionSample,
         control: &mut Control,
     ) {
-        let moment = Moment { now: congestion.now, acknowledged: Some(congestion.acknowledged) };
-        self.call::<CongestionOf>(choose, congestion, moment, control);
+        self.last = Moment { now: congestion.now, acknowledged: Some(congestion.acknowledged) };
+        self.call::<CongestionOf>(choose, congestion, control);
     }
 }
 
@@ -207,14 +209,14 @@ impl Controller for PythonController {
                 *control = initial;
                 self.instance = Some(instance);
             }
-            Err(error) => self.fault("", Moment { now: Time::ZERO, acknowledged: None }, error),
+            Err(error) => self.fault("", error),
         }
     }
 
     fn on_ack(&mut self, ack: &AckSample<'_>, control: &mut Control) {
         let before = control.congestion_window;
-        let moment = Moment { now: ack.now, acknowledged: Some(ack.acknowledged) };
-        self.call::<AckOf>(|instance| Some(&instance.on_ack), ack, moment, control);
+        self.last = Moment { now: ack.now, acknowledged: Some(ack.acknowledged) };
+        self.call::<AckOf>(|instance| Some(&instance.on_ack), ack, control);
         if ack.phase == Phase::Recovery && !self.class.needs.owns_recovery {
             control.congestion_window = control.congestion_window.min(before);
         }
@@ -255,7 +257,7 @@ impl PythonController {
     fn notify(&self, choose: impl FnOnce(&Instance) -> Option<&Call<Nothing>>) {
         let Some(instance) = &self.instance else { return };
         let mut control = Python::attach(|py| instance.connection.bind(py).get().control());
-        self.call::<Nothing>(choose, &(), Moment { now: Time::ZERO, acknowledged: None }, &mut control);
+        self.call::<Nothing>(choose, &(), &mut control);
     }
 }
 
