@@ -7,6 +7,7 @@ mod networks;
 
 use std::fs;
 use std::num::NonZeroUsize;
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -186,7 +187,7 @@ fn threads_stop_when_one_is_told_to() {
 fn a_panic_of_the_control_function_ends_all_threads() {
     let scenario = load(CITIES, &[]);
     let panicking = || on_threads(&scenario, 2, &mut |fraction| fraction < 0.3 || panic!("on purpose"));
-    assert!(std::panic::catch_unwind(panicking).is_err());
+    assert!(std::panic::catch_unwind(AssertUnwindSafe(panicking)).is_err());
 }
 
 /// A discipline that fails on the thread on which it happens to run.
@@ -228,7 +229,7 @@ fn a_panic_of_a_node_ends_all_threads() {
         let scenario = load(CITIES, &overrides);
         let two = NonZeroUsize::new(2).unwrap();
         let run = || run_divided(two, &scenario, None, None, Some(&Panicking), &mut |_| true);
-        assert!(std::panic::catch_unwind(run).is_err(), "{queue}");
+        assert!(std::panic::catch_unwind(AssertUnwindSafe(run)).is_err(), "{queue}");
     }
 }
 
