@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from .comparison.run import compare
     from .disciplines.classes import AdmissionLaw, QueueDiscipline, Verdict
     from .disciplines.compiled import CompiledLaw, draw
-    from .errors import CaptureError, DamagedFileWarning, DisciplineError, InputError, InternalError, ScenarioError
+    from .disciplines.controllers import CongestionController
+    from .errors import (
+        CaptureError,
+        ControllerError,
+        DamagedFileWarning,
+        DisciplineError,
+        InputError,
+        InternalError,
+        ScenarioError,
+    )
     from .experiment.reproduction import Reproduction, list_experiments, reproduce
     from .fair_rates.rates import RoutedFlow, link_prices, max_min_rates, proportional_rates
     from .fair_rates.shares import fair_shares
@@ -55,8 +64,10 @@ else:
             "comparison.run": ("compare",),
             "disciplines.classes": ("AdmissionLaw", "QueueDiscipline", "Verdict"),
             "disciplines.compiled": ("CompiledLaw", "draw"),
+            "disciplines.controllers": ("CongestionController",),
             "errors": (
                 "CaptureError",
+                "ControllerError",
                 "DamagedFileWarning",
                 "DisciplineError",
                 "InputError",
@@ -87,6 +98,8 @@ __all__ = [
     "CaptureError",
     "Comparison",
     "CompiledLaw",
+    "CongestionController",
+    "ControllerError",
     "DamagedFileWarning",
     "DisciplineError",
     "Engine",

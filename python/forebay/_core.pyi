@@ -15,6 +15,8 @@ __all__ = [
     "CaptureError",
     "Column",
     "Component",
+    "Connection",
+    "ControllerError",
     "DisciplineError",
     "InternalError",
     "RawResult",
@@ -60,6 +62,27 @@ class DisciplineError(RuntimeError):
     flow: str | None
     time_s: float
 
+class ControllerError(RuntimeError):
+    flow: str
+    acknowledged: int | None
+    time_s: float
+
+@disjoint_base
+class Connection:
+    window: float
+    threshold: float
+    @property
+    def pacing_rate_bps(self) -> int | None: ...
+    @pacing_rate_bps.setter
+    def pacing_rate_bps(self, rate: float | None) -> None: ...
+    def __new__(cls, *_arguments: object, **_parameters: object) -> Self: ...
+    def random(self) -> float: ...
+    def random_bits(self) -> int: ...
+    @property
+    def segment_bytes(self) -> int: ...
+    @property
+    def flow(self) -> str: ...
+
 @disjoint_base
 class Component:
     def __new__(cls, *_arguments: object, **_parameters: object) -> Self: ...
@@ -82,7 +105,7 @@ class Column:
 
 _Columns: TypeAlias = dict[str, NDArray[Any] | list[Any]]
 _Overrides: TypeAlias = Sequence[tuple[str, str]]
-_CustomDisciplines: TypeAlias = Mapping[str, Plan]
+_CustomClasses: TypeAlias = Mapping[str, Plan]
 
 @type_check_only
 class _Series(TypedDict):
@@ -251,7 +274,7 @@ def run(
     out_dir: str | None = None,
     arrays: bool = True,
     threads: int = ...,
-    custom: _CustomDisciplines = ...,
+    custom: _CustomClasses = ...,
 ) -> RawResult: ...
 def json_rows(
     columns: Sequence[tuple[str, Column | NDArray[np.float64] | NDArray[np.int64] | Sequence[str]]],
@@ -271,7 +294,7 @@ def queue_cost(
     flow_weights: Sequence[float],
     packet_bytes: int,
     load: float,
-    custom: _CustomDisciplines = ...,
+    custom: _CustomClasses = ...,
 ) -> _Cost: ...
 def fitted_queue(discipline: str, rate: str, limit: str | None) -> list[tuple[str, str | float]]: ...
 def slowest_rate(text: str, file_name: str, overrides: _Overrides, links: Sequence[str]) -> int | None: ...

@@ -1097,15 +1097,15 @@ class BreatheConfig(BaseModel):
 Class = TypeAliasType("Class", Annotated[int, Field(ge=0, le=255)])
 
 
-PythonQueue1 = TypeAliasType(
-    "PythonQueue1", Annotated[str, Field(pattern="^[\\w.]+:[\\w.]+$")]
+PythonClass1 = TypeAliasType(
+    "PythonClass1", Annotated[str, Field(pattern="^[\\w.]+:[\\w.]+$")]
 )
 """
 A class written in Python, alone or with its parameters.
 """
 
 
-class PythonQueue2(BaseModel):
+class PythonClass2(BaseModel):
     """
     A class written in Python, with its parameters.
     """
@@ -1124,7 +1124,7 @@ class PythonQueue2(BaseModel):
     """
 
 
-PythonQueue = TypeAliasType("PythonQueue", PythonQueue1 | PythonQueue2)
+PythonClass = TypeAliasType("PythonClass", PythonClass1 | PythonClass2)
 """
 A class written in Python, alone or with its parameters.
 """
@@ -1730,6 +1730,18 @@ Preset = TypeAliasType(
 """
 A well-known TCP by its name. Each parameter may still be set.
 """
+
+
+class PythonCongestionControl(BaseModel):
+    """
+    A class written in Python, with its parameters.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    python: PythonClass
 
 
 class BbrConfig(BaseModel):
@@ -2396,7 +2408,7 @@ class BreatheQueue(BaseModel):
     breathe: BreatheConfig
 
 
-class PythonQueueModel(BaseModel):
+class PythonQueue(BaseModel):
     """
     A discipline written in Python: a class, with its parameters.
     """
@@ -2405,7 +2417,7 @@ class PythonQueueModel(BaseModel):
         extra="forbid",
         populate_by_name=True,
     )
-    python: PythonQueue
+    python: PythonClass
 
 
 class DropTailConfig(BaseModel):
@@ -4228,6 +4240,7 @@ CongestionControl = TypeAliasType(
     | VegasCongestionControl
     | LedbatCongestionControl
     | Bbr3CongestionControl
+    | PythonCongestionControl
     | Literal["bbr", "bic", "cubic", "dctcp", "prague", "vegas", "ledbat", "bbr3"],
 )
 """
@@ -4962,7 +4975,7 @@ QueueSpec = TypeAliasType(
     | AfdQueue
     | BreatheQueue
     | CbqQueue
-    | PythonQueueModel
+    | PythonQueue
     | Literal[
         "drop_tail",
         "red",

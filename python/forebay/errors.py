@@ -1,6 +1,6 @@
 """Exceptions. Their messages are written for people: the fault, its place, and the remedy."""
 
-from ._core import CaptureError, DisciplineError, InternalError, ScenarioError
+from ._core import CaptureError, ControllerError, DisciplineError, InternalError, ScenarioError
 
 
 class InputError(ValueError):
@@ -50,6 +50,27 @@ Example:
     bottleneck 100
 
 """
+ControllerError.__doc__ = """A congestion controller written in Python failed, and its run was stopped.
+
+The message names class, flow, ACK and time. The attributes hold the same: `flow`, the name of the flow; `acknowledged`,
+the first byte that is not yet acknowledged, or None; and `time_s`, the simulated time in seconds. An exception that the
+controller raised is the error's `__cause__`.
+
+Example:
+    >>> class Faulty(fb.CongestionController):
+    ...     def on_ack(self, acked):
+    ...         self.window = 0.5
+    ...
+    ...     def on_loss(self):
+    ...         pass
+    >>> faulty = {"flows.tcp.transport": {"tcp": {"congestion_control": {"python": Faulty}}}}
+    >>> try:
+    ...     fb.run("examples/first.toml", overrides=faulty)
+    ... except fb.ControllerError as error:
+    ...     print(error.__cause__)
+    window must be a finite number of segments, at least 1, and is 0.5
+
+"""
 CaptureError.__doc__ = """A capture cannot be replayed. `forebay.replay` raises it as an InputError that names the file.
 
 Example:
@@ -78,4 +99,12 @@ class DamagedFileWarning(UserWarning):
     """
 
 
-__all__ = ["CaptureError", "DamagedFileWarning", "DisciplineError", "InputError", "InternalError", "ScenarioError"]
+__all__ = [
+    "CaptureError",
+    "ControllerError",
+    "DamagedFileWarning",
+    "DisciplineError",
+    "InputError",
+    "InternalError",
+    "ScenarioError",
+]

@@ -19,7 +19,7 @@ from .errors import InputError
 from .folder import check_utf8
 
 if TYPE_CHECKING:
-    from .disciplines.custom import CustomDisciplines
+    from .disciplines.custom import CustomClasses
     from .types import Scenario as TypedScenario
 
 
@@ -183,7 +183,7 @@ class Scenario:
         # A run does not need them, and of a million flows they take hundreds of megabytes.
         return _core.flow_and_link_names(self.text, self.file_name, self.overrides)
 
-    def custom(self) -> CustomDisciplines:
+    def custom(self) -> CustomClasses:
         """Return the classes written in Python that the scenario names, as the core takes them.
 
         Raises InputError for a class that does not exist or is not a discipline, and if a scenario file names one

@@ -330,7 +330,7 @@ def test_a_class_that_cannot_work_is_refused_before_the_run(
     [
         ("nowhere:Law", "cannot import nowhere"),
         ("json:loads", "has no class loads"),
-        ("json:JSONDecoder", "is not a discipline"),
+        ("json:JSONDecoder", "is neither a discipline nor a congestion controller"),
     ],
 )
 def test_a_name_without_a_class_is_refused(scenario: fb.Scenario, name: str, expected: str) -> None:

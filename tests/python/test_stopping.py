@@ -146,7 +146,7 @@ def test_a_law_that_cannot_be_stopped_ends_with_the_process_after_a_while(tmp_pa
     status, said, complaint, took = interrupted(tmp_path, CATCHES, "Stubborn")
     assert status == 130
     assert said == "caught 1\n"
-    assert complaint.startswith("forebay: a discipline written in Python did not stop")
+    assert complaint.startswith("forebay: a class written in Python did not stop")
     assert took < 15
 
 

@@ -73,5 +73,5 @@ def test_python_disciplines_run_on_one_thread(star: Path, tmp_path: Path, monkey
     scenario = fb.Scenario.load(
         star, overrides={"topology.star.bottleneck.queue": {"python": "laws:Open"}}, allow_python=True
     )
-    with pytest.raises(InputError, match="run on one thread"):
+    with pytest.raises(InputError, match="runs on one thread"):
         fb.run(scenario, threads=2)

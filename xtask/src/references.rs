@@ -12,8 +12,17 @@ use crate::{prose, tidy};
 const PAGES: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md"];
 
 /// Files of examples: a component that a contributor could add, a file that a user could have.
-const INVENTED: &[&str] =
-    &["aimd.rs", "drrm.rs", "half_life.py", "keep_free.rs", "last.rs", "ring.rs", "short.py", "timely.rs"];
+const INVENTED: &[&str] = &[
+    "aimd.rs",
+    "drrm.rs",
+    "half_life.py",
+    "keep_free.rs",
+    "last.rs",
+    "python_controller.py",
+    "ring.rs",
+    "short.py",
+    "timely.rs",
+];
 
 /// Names of types that are in no code here: of papers, RFCs, libraries, other programs and examples.
 const FOREIGN: &[&str] = &[

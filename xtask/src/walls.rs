@@ -59,7 +59,7 @@ const WALLS: &[Wall] = &[
 const PURE_LIBRARIES: &[&str] = &["libm", "rand_core", "rand_pcg"];
 
 /// Dependencies that a pure crate may use behind its feature `config`, and so only as optional ones.
-const PURE_CONFIG_LIBRARIES: &[&str] = &["serde", "schemars"];
+const PURE_CONFIG_LIBRARIES: &[&str] = &["serde", "schemars", "serde_json"];
 
 /// Checks the workspace at `root`; one line for each edge that no wall allows, and for each circle of files that is too
 /// large.

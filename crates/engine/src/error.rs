@@ -23,9 +23,9 @@ pub enum RunError {
     /// The system starts no more threads.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] std::io::Error),
-    /// A discipline from outside the simulator cannot be made, or has failed.
+    /// A discipline or a controller from outside the simulator cannot be made.
     #[error("{0}")]
-    CustomDiscipline(String),
+    Custom(String),
     /// Packets were lost or made up: a fault in the simulator itself.
     #[error("the counters do not balance, which is a fault in Forebay; please report it: {0}")]
     Invariant(String),

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::custom_disciplines::{Plans, PythonDisciplines, attached_for};
+use crate::custom_classes::{Plans, PythonClasses, attached_for};
 use crate::progress::interruptibly;
 use crate::scenario::load;
 
@@ -42,7 +42,7 @@ pub(crate) fn queue_cost<'py>(
             return forebay_scenario::cost_in(&scenario, &name, &workload, None).map_err(refused);
         }
         attached_for(&custom, reins, || {
-            let made = PythonDisciplines::new(&custom);
+            let made = PythonClasses::new(&custom);
             let cost = forebay_scenario::cost_in(&scenario, &name, &workload, Some(&made));
             made.error(scenario.spec()).map_or_else(|| cost.map_err(refused), Err)
         })

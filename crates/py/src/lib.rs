@@ -4,7 +4,7 @@
 mod catalogue;
 mod column;
 mod cost;
-mod custom_disciplines;
+mod custom_classes;
 mod error;
 mod fit;
 mod hashing;
@@ -30,7 +30,7 @@ mod _core {
     #[pymodule_export]
     use crate::cost::queue_cost;
     #[pymodule_export]
-    use crate::custom_disciplines::{Component, DisciplineError};
+    use crate::custom_classes::{Component, Connection, ControllerError, DisciplineError};
     #[pymodule_export]
     use crate::error::{CaptureError, InternalError, ScenarioError, error_in_toml};
     #[pymodule_export]

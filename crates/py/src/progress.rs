@@ -13,11 +13,11 @@ use pyo3::sync::PyOnceLock;
 
 /// Often enough for a smooth bar and a prompt Ctrl-C, seldom enough to cost nothing.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Between attempts to interrupt a discipline in Python.
+/// Between attempts to interrupt a class in Python.
 const STEP: Duration = Duration::from_millis(25);
 /// Time for a stopped call to end. A run reads its flag every few milliseconds; reading a scenario does not.
 const GRACE: Duration = Duration::from_millis(300);
-/// Time for a discipline in Python to end once an exception was raised in it.
+/// Time for a class in Python to end once an exception was raised in it.
 const CUSTOM_GRACE: Duration = Duration::from_millis(600);
 /// Time for all calls to end before the interpreter does.
 const EXIT_GRACE: Duration = Duration::from_secs(5);
@@ -32,7 +32,7 @@ pub(crate) struct Reins {
     stop: AtomicBool,
     /// The part that is done, as bits.
     fraction: AtomicU64,
-    /// Whether the call runs disciplines written in Python.
+    /// Whether the call runs classes written in Python.
     has_custom: AtomicBool,
     /// Python's number of the call's thread while it is attached to the interpreter; otherwise zero.
     thread: AtomicU64,
@@ -45,7 +45,7 @@ impl Reins {
         !self.stop.load(Ordering::Relaxed)
     }
 
-    /// Notes that the call runs disciplines written in Python.
+    /// Notes that the call runs classes written in Python.
     pub(crate) fn note_custom(&self) {
         self.has_custom.store(true, Ordering::Relaxed);
     }
@@ -91,7 +91,7 @@ struct Left {
     reins: Arc<Reins>,
 }
 
-/// Stopped calls whose disciplines in Python still run.
+/// Stopped calls whose classes in Python still run.
 static LEFT: Mutex<Vec<Left>> = Mutex::new(Vec::new());
 
 fn left() -> MutexGuard<'static, Vec<Left>> {
@@ -145,7 +145,7 @@ pub(crate) fn _end_runs(py: Python<'_>) -> PyResult<()> {
                 // It may be closed.
                 let _ = streams.getattr(stream).and_then(|stream| stream.call_method0("flush"));
             }
-            eprintln!("forebay: a discipline written in Python did not stop; the process ends without waiting for it");
+            eprintln!("forebay: a class written in Python did not stop; the process ends without waiting for it");
             py.import("os")?.call_method1("_exit", (INTERRUPTED,))?;
         }
         py.detach(|| thread::sleep(STEP));
@@ -221,7 +221,7 @@ fn ends<T: Send>(py: Python<'_>, slot: &Slot<T>, reins: &Reins) -> bool {
         return true;
     }
     for _ in (0_u32..).take_while(|&step| reins.has_custom.load(Ordering::Relaxed) && STEP * step < CUSTOM_GRACE) {
-        // Again and again: the discipline may catch the exception.
+        // Again and again: the Python code may catch the exception.
         if reins.interrupt(py).is_err() {
             return false;
         }

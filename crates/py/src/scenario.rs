@@ -8,7 +8,7 @@ use forebay_scenario::{Scenario, names};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::custom_disciplines::{Plans, PythonDisciplines, attached_for, yield_interpreter};
+use crate::custom_classes::{Plans, PythonClasses, attached_for, yield_interpreter};
 use crate::error::{run_error, scenario_error};
 use crate::progress::{Reins, interruptibly};
 use crate::results::{Form, RawResult};
@@ -69,12 +69,12 @@ pub(crate) fn flow_and_link_names(
 /// Columns are NumPy arrays and lists of texts; or, if `arrays` is false, objects of `Column`: NumPy is not loaded
 /// then.
 ///
-/// The run has at most `threads` threads; one with custom disciplines has one.
+/// The run has at most `threads` threads; one with custom classes has one.
 ///
 /// `custom` are the classes that the scenario names, by these names; it cannot name others. Unless all are compiled,
 /// the thread of the run holds the interpreter's lock.
 ///
-/// Raises ScenarioError, DisciplineError, OSError if a trace cannot be written, and InternalError.
+/// Raises ScenarioError, DisciplineError, ControllerError, OSError if a trace cannot be written, and InternalError.
 #[pyfunction]
 #[pyo3(signature = (text, file_name, overrides = Vec::new(), *, seed = None, progress = None, out_dir = None,
     arrays = true, threads = NonZeroUsize::MIN, custom = Plans::new()))]
@@ -111,7 +111,7 @@ fn run_with_custom(
     reins: &Reins,
     plans: &Plans,
 ) -> PyResult<RunResult> {
-    let custom = PythonDisciplines::new(plans);
+    let custom = PythonClasses::new(plans);
     let run = forebay_scenario::run_on(NonZeroUsize::MIN, scenario, seed, out, Some(&custom), &mut |fraction| {
         yield_interpreter(plans);
         reins.go_on(fraction) && !custom.have_failed()

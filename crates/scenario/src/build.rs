@@ -15,16 +15,18 @@ use forebay_engine::{
 use forebay_qdisc::{Queue, Rate, Rng, Time};
 use forebay_records::random::stream;
 use forebay_switching::{InputFifos, SharedMemory, VirtualOutputQueues};
-use forebay_units::QueueSize;
+use forebay_tcp::{CongestionControl, TcpConfig};
+use forebay_units::{ParameterError, QueueSize};
 
 use crate::applications::Application;
 use crate::build::completions::Completions;
 use crate::build::hosts::HostTimes;
-use crate::custom_disciplines::CustomDisciplines;
+use crate::custom_classes::CustomClasses;
 use crate::plan::outline::Outline;
 use crate::plan::{CellsOfInput, EthernetPlan, Plan, PlannedFabric, PlannedFlow, PlannedKind, PlannedLink, Source};
 use crate::schema::{
-    self, Cells, Fabric, HostQueue, QueueSpec, ScenarioSpec, SeriesKind, ServicePeriod, Switch, UdpPattern as Pattern,
+    self, Cells, Fabric, FlowGroup, HostQueue, QueueSpec, ScenarioSpec, SeriesKind, ServicePeriod, Switch,
+    UdpPattern as Pattern,
 };
 
 /// Links or flows that are added between two calls of the control function.
@@ -39,7 +41,7 @@ pub(crate) fn network(
     scenario: &ScenarioSpec,
     seed: u64,
     out: Option<&Path>,
-    custom: Option<&dyn CustomDisciplines>,
+    custom: Option<&dyn CustomClasses>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Network, RunError> {
     let mut go_on = || if control(0.0) { Ok(()) } else { Err(RunError::Stopped) };
@@ -78,16 +80,17 @@ pub(crate) fn network(
     }
     let senders: BTreeSet<&str> =
         scenario.probes.iter().flat_map(|probes| &probes.senders).map(String::as_str).collect();
-    let kinds: Vec<Option<SharedKind>> = scenario.flows.iter().map(|group| group.app.shared_kind()).collect();
+    let groups = scenario.flows.iter().map(|group| SharedByGroup::new(group, custom));
+    let groups = groups.collect::<Result<Vec<_>, _>>()?;
     for (index, planned) in std::mem::take(&mut plan.flows).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
-        let kind = kinds[planned.group].as_ref();
+        let shared = &groups[planned.group];
         let group = &scenario.flows[planned.group];
         let is_watched = senders.contains(planned.name.as_str()) || senders.contains(group.name.as_str());
         let first = builder.flow_count();
-        builder.add_flow(flow(planned, scenario, kind, plan.outline.ethernet.as_ref(), &host_times, seed)?);
+        builder.add_flow(flow(planned, scenario, shared, plan.outline.ethernet.as_ref(), &host_times, seed)?);
         if is_watched {
             (first..builder.flow_count()).for_each(|flow| builder.watch_sender(flow));
         }
@@ -149,7 +152,7 @@ fn link_spec(
     link: PlannedLink,
     outline: &Outline<'_>,
     switch: &mut Switch<'_>,
-    custom: Option<&dyn CustomDisciplines>,
+    custom: Option<&dyn CustomClasses>,
     watched_flows: Vec<u32>,
     seed: u64,
     out: Option<&Path>,
@@ -162,7 +165,7 @@ fn link_spec(
         let mut salts = stream(seed, &format!("link/{}/salt", link.name));
         switch.at_link(&link.name);
         // Validation has built every queue once before, but for its custom disciplines.
-        let refused = |error| RunError::CustomDiscipline(format!("the queue `{}`: {error}", link.name));
+        let refused = |error| RunError::Custom(format!("the queue `{}`: {error}", link.name));
         let mut build = || spec.build_in(switch, described.rate, salts.next_u64()).map_err(refused);
         let built = build()?;
         let name = match (&**spec, custom) {
@@ -243,10 +246,40 @@ fn crossbar(fabric: &PlannedFabric, scenario: &ScenarioSpec) -> Result<CrossbarS
     Ok(CrossbarSpec { ports, inputs, slot, speedup })
 }
 
+/// The parts that all flows of a group share.
+struct SharedByGroup {
+    kind: Option<SharedKind>,
+    /// The configuration of TCP where the scenario's names a custom controller: with the maker of its controllers.
+    custom_config: Option<TcpConfig>,
+}
+
+impl SharedByGroup {
+    fn new(group: &FlowGroup, custom: Option<&dyn CustomClasses>) -> Result<Self, RunError> {
+        let custom_config = match &group.transport {
+            schema::Transport::Tcp(config) => custom_config(config, custom),
+            _ => Ok(None),
+        };
+        let refused = |error| RunError::Custom(format!("the flows `{}`: {error}", group.name));
+        Ok(Self { kind: group.app.shared_kind(), custom_config: custom_config.map_err(refused)? })
+    }
+}
+
+/// The configuration with the maker of its controllers, if they are custom.
+fn custom_config(config: &TcpConfig, custom: Option<&dyn CustomClasses>) -> Result<Option<TcpConfig>, ParameterError> {
+    let CongestionControl::Custom(control) = &config.congestion_control else { return Ok(None) };
+    let error = |bound| ParameterError { field: "congestion_control", bound };
+    let custom = custom.ok_or(error("be run by `forebay run`, `forebay.run` or a command that uses them"))?;
+    let maker = custom.controllers(&control.class).ok_or(error("be a class derived from CongestionController"))?;
+    let config = TcpConfig { congestion_control: CongestionControl::Custom(control.made_by(maker)), ..config.clone() };
+    // The needs of its controllers were unknown until now.
+    config.validate()?;
+    Ok(Some(config))
+}
+
 fn flow(
     planned: PlannedFlow,
     scenario: &ScenarioSpec,
-    kind: Option<&SharedKind>,
+    shared: &SharedByGroup,
     ethernet: Option<&EthernetPlan<'_>>,
     host_times: &HostTimes,
     seed: u64,
@@ -260,8 +293,8 @@ fn flow(
     let start = forebay_qdisc::Span::from_picoseconds(draw("start", group.start.picoseconds()) as u64);
     let transport = match &group.transport {
         schema::Transport::Tcp(config) => Transport::Tcp {
-            config: config.clone(),
-            data: match (&group.app, kind) {
+            config: shared.custom_config.as_ref().unwrap_or(config).clone(),
+            data: match (&group.app, &shared.kind) {
                 (_, Some(kind)) => TcpData::BothWays(kind.clone()),
                 (Application::Fixed(fixed), None) => {
                     TcpData::Fixed { bytes: (draw("size", fixed.size.bytes()) as u64).max(1) }

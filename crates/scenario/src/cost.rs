@@ -11,7 +11,7 @@ use forebay_qdisc::{
 };
 use forebay_records::random::stream;
 
-use crate::custom_disciplines::CustomDisciplines;
+use crate::custom_classes::CustomClasses;
 use crate::load::Scenario;
 use crate::plan::Plan;
 use crate::schema::{QueueSpec, Switch};
@@ -65,7 +65,7 @@ pub fn cost_in(
     scenario: &Scenario,
     link: &str,
     workload: &Workload,
-    custom: Option<&dyn CustomDisciplines>,
+    custom: Option<&dyn CustomClasses>,
 ) -> Result<Option<Cost>, ParameterError> {
     let spec = scenario.spec();
     let plan = Plan::new(spec, spec.seed);

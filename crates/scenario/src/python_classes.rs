@@ -2,13 +2,22 @@
 
 use std::collections::BTreeSet;
 
+use forebay_tcp::CongestionControl;
+
 use crate::plan::outline::{Links, Outline};
-use crate::schema::{QueueSpec, ScenarioSpec};
+use crate::schema::{QueueSpec, ScenarioSpec, Transport};
 
 /// The classes written in Python that a scenario names, each once.
 #[must_use]
 pub fn python_classes(spec: &ScenarioSpec) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
+    for group in &spec.flows {
+        if let Transport::Tcp(config) = &group.transport
+            && let CongestionControl::Custom(control) = &config.congestion_control
+        {
+            found.insert(control.class.class.clone());
+        }
+    }
     let outline = Outline::new(spec);
     let queues = outline.links.iter().flat_map(Links::directions).filter_map(|way| way.spec.queue.as_deref());
     queues.for_each(|queue| find_classes(queue, &mut found));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use forebay_engine::{Network, RunError, RunResult};
 
-use crate::custom_disciplines::CustomDisciplines;
+use crate::custom_classes::CustomClasses;
 use crate::load::Scenario;
 use crate::{build, memory, warnings};
 
@@ -37,7 +37,7 @@ pub fn run_on(
     scenario: &Scenario,
     seed: Option<u64>,
     out: Option<&Path>,
-    custom: Option<&dyn CustomDisciplines>,
+    custom: Option<&dyn CustomClasses>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
     run_by(|network, control| network.run_on(threads, control), scenario, seed, out, custom, control)
@@ -54,7 +54,7 @@ pub fn run_divided(
     scenario: &Scenario,
     seed: Option<u64>,
     out: Option<&Path>,
-    custom: Option<&dyn CustomDisciplines>,
+    custom: Option<&dyn CustomClasses>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
     run_by(|network, control| network.run_divided(threads, control), scenario, seed, out, custom, control)
@@ -80,7 +80,7 @@ fn run_by(
     scenario: &Scenario,
     seed: Option<u64>,
     out: Option<&Path>,
-    custom: Option<&dyn CustomDisciplines>,
+    custom: Option<&dyn CustomClasses>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
     let spec = scenario.spec();

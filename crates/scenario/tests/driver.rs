@@ -7,14 +7,17 @@ mod networks;
 
 use std::fs;
 use std::num::NonZeroUsize;
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use forebay_engine::{RunError, RunResult};
 use forebay_qdisc::{Admission, Arrival, CustomDiscipline, Offer, Ticket, Verdict};
 use forebay_records::Table;
-use forebay_scenario::schema::PythonQueue;
-use forebay_scenario::{CustomDisciplines, Scenario, Site, names, run, run_divided, run_in_order};
+use forebay_scenario::{CustomClasses, Scenario, Site, names, run, run_divided, run_in_order};
+use forebay_tcp::ControllerMaker;
+use forebay_units::PythonClass;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -184,7 +187,7 @@ fn threads_stop_when_one_is_told_to() {
 fn a_panic_of_the_control_function_ends_all_threads() {
     let scenario = load(CITIES, &[]);
     let panicking = || on_threads(&scenario, 2, &mut |fraction| fraction < 0.3 || panic!("on purpose"));
-    assert!(std::panic::catch_unwind(panicking).is_err());
+    assert!(std::panic::catch_unwind(AssertUnwindSafe(panicking)).is_err());
 }
 
 /// A discipline that fails on the thread on which it happens to run.
@@ -201,13 +204,17 @@ impl Admission for Panicking {
     }
 }
 
-impl CustomDisciplines for Panicking {
-    fn build(&self, _: &PythonQueue, _: Site<'_>) -> Option<CustomDiscipline> {
+impl CustomClasses for Panicking {
+    fn discipline(&self, _: &PythonClass, _: Site<'_>) -> Option<CustomDiscipline> {
         Some(CustomDiscipline::Law(Box::new(Self)))
     }
 
-    fn name(&self, _: &PythonQueue) -> String {
+    fn name(&self, _: &PythonClass) -> String {
         "panicking".into()
+    }
+
+    fn controllers(&self, _: &PythonClass) -> Option<Arc<dyn ControllerMaker>> {
+        None
     }
 }
 
@@ -222,7 +229,7 @@ fn a_panic_of_a_node_ends_all_threads() {
         let scenario = load(CITIES, &overrides);
         let two = NonZeroUsize::new(2).unwrap();
         let run = || run_divided(two, &scenario, None, None, Some(&Panicking), &mut |_| true);
-        assert!(std::panic::catch_unwind(run).is_err(), "{queue}");
+        assert!(std::panic::catch_unwind(AssertUnwindSafe(run)).is_err(), "{queue}");
     }
 }
 

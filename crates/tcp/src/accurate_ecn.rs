@@ -14,8 +14,8 @@
 //! Data flows one way, so that only the ACKs carry feedback, and marks on ACKs are not reported. Both ends have the
 //! same configuration: there is no fallback to another mode, and no path clears the bits. The option has only the
 //! counter of marked bytes and that of the codepoint in use (8 bytes); traces show the header bits and not the option.
-//! A mark on the SYN does not reduce the initial window. The sender takes the number of newly acknowledged segments
-//! from the cumulative number alone.
+//! A mark on the SYN does not reduce the initial window. Recoveries without the time of each segment take the number of
+//! newly acknowledged packets from the cumulative number alone.
 //!
 //! # Parameters
 //! `ecn_feedback`.
@@ -103,7 +103,7 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// The packets newly reported as marked by an ACK of `newly_acknowledged` segments.
+    /// The packets newly reported as marked by an ACK that newly reports so many packets as arrived.
     pub fn decode(&mut self, ace: u8, byte_counter: Option<u32>, newly_acknowledged: u64, segment_bytes: u64) -> u64 {
         let marked_bytes = byte_counter.map(|counter| {
             let bytes = u64::from(counter).wrapping_sub(self.bytes) & BYTES_MASK;

@@ -164,7 +164,8 @@ macro_rules! parameters {
                     (config.fack, config.rack, config.tail_loss_probe) = (false, false, false);
                     (config.undo, config.rate_reduction) = (false, None);
                 }
-                config.ecn |= self.congestion_control.unwrap_or(config.congestion_control).needs().ecn != EcnNeed::Any;
+                let control = self.congestion_control.as_ref().unwrap_or(&config.congestion_control);
+                config.ecn |= control.needs().ecn != EcnNeed::Any;
                 let has_rack = config.rack && self.rack != Some(false);
                 config.tail_loss_probe &= has_rack;
                 config.small_queues &= has_rack || is_quic;
@@ -406,7 +407,8 @@ impl TcpConfig {
         let bound = "be \"accurate\" with a controller for L4S";
         require(!is_l4s || feedback == EcnFeedback::Accurate, "ecn_feedback", bound)?;
         let bound = "be \"ect0\" unless the controller answers the share of marks, as \"prague\" and \"dctcp\" do";
-        require(needs.marks || self.ecn_codepoint() == EcnCodepoint::Ect0, "ecn_codepoint", bound)
+        let may_answer = needs.marks || self.congestion_control.is_unknown();
+        require(may_answer || self.ecn_codepoint() == EcnCodepoint::Ect0, "ecn_codepoint", bound)
     }
 
     /// Feedback of marks: the one given, or the one that goes with the controller.

@@ -515,10 +515,10 @@ impl Connection {
         is_waiting && self.highest == self.unacknowledged
     }
 
-    /// The packets that an ACK newly reports as marked, by accurate ECN.
-    pub fn decode_marks(&mut self, ack: &Ack) -> Option<u64> {
+    /// The packets that an ACK newly reports as marked, by accurate ECN. It reports so many bytes as arrived.
+    pub fn decode_marks(&mut self, ack: &Ack, arrived: u64) -> Option<u64> {
         let ace = ack.ace?;
-        let newly = (ack.ack - self.unacknowledged).div_ceil(self.segment_bytes);
+        let newly = arrived.div_ceil(self.segment_bytes);
         self.newly_marked = Some(self.decoder.decode(ace, ack.marked_bytes, newly, self.segment_bytes));
         self.newly_marked
     }

@@ -3,6 +3,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+#[cfg(feature = "config")]
+use crate::control::custom::CustomControl;
 use crate::control::setup::Setup;
 use crate::{Controller, Needs, ParameterError};
 
@@ -10,6 +12,8 @@ pub(crate) mod bbr;
 pub(crate) mod bbr3;
 pub(crate) mod bic;
 pub(crate) mod cubic;
+#[cfg(feature = "config")]
+pub(crate) mod custom;
 pub(crate) mod dctcp;
 pub(crate) mod hystart;
 pub(crate) mod hystart_plus_plus;
@@ -40,7 +44,7 @@ macro_rules! controllers {
     ) => {
         /// Congestion control of a sender. All but "reno" recover like NewReno; with SACK, all including "reno" recover
         /// by RFC 6675.
-        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
         #[cfg_attr(feature = "config", schemars(transform = allow_bare_names))]
         #[non_exhaustive]
@@ -55,6 +59,10 @@ macro_rules! controllers {
                 #[cfg_attr(feature = "config", serde(rename = $name))]
                 $variant($module::$config),
             )*
+            /// A class written in Python, with its parameters.
+            #[cfg(feature = "config")]
+            #[serde(rename = "python")]
+            Custom(CustomControl),
         }
 
         /// Adds the bare names of the alternatives with parameters to the JSON Schema.
@@ -68,10 +76,11 @@ macro_rules! controllers {
         pub const PAGES: &[(&str, &str, fn(&mut schemars::SchemaGenerator) -> schemars::Schema)] = &[
             $(($bare_name, include_str!($bare_file), <() as schemars::JsonSchema>::json_schema),)*
             $(($name, include_str!($file), <$module::$config as schemars::JsonSchema>::json_schema),)*
+            ("python_controller", include_str!("control/custom.rs"), forebay_units::PythonClass::table_schema),
         ];
 
         impl CongestionControl {
-            /// Every controller with its defaults.
+            /// Every built-in controller with its defaults.
             #[must_use]
             pub fn every() -> Vec<Self> {
                 alloc::vec![$(Self::$bare,)* $(Self::$variant(Default::default())),*]
@@ -83,6 +92,8 @@ macro_rules! controllers {
                 match self {
                     $(Self::$bare => $bare_name,)*
                     $(Self::$variant(_) => $name,)*
+                    #[cfg(feature = "config")]
+                    Self::Custom(_) => "python",
                 }
             }
 
@@ -98,11 +109,22 @@ macro_rules! controllers {
                 self.build(&Setup::default()).needs()
             }
 
+            /// Whether it is a custom controller whose class has not been found yet.
+            pub(crate) fn is_unknown(&self) -> bool {
+                #[cfg(feature = "config")]
+                if let Self::Custom(custom) = self {
+                    return custom.is_unknown();
+                }
+                false
+            }
+
             /// Checks its parameters.
             pub(crate) fn validate(&self) -> Result<(), ParameterError> {
                 match self {
                     $(Self::$bare => Ok(()),)*
                     $(Self::$variant(config) => config.validate(),)*
+                    #[cfg(feature = "config")]
+                    Self::Custom(_) => Ok(()),
                 }
             }
 
@@ -111,6 +133,8 @@ macro_rules! controllers {
                 match self {
                     $(Self::$bare => $bare_module::build(setup),)*
                     $(Self::$variant(config) => $module::build(config, setup),)*
+                    #[cfg(feature = "config")]
+                    Self::Custom(custom) => custom.build(setup),
                 }
             }
         }

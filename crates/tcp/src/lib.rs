@@ -80,6 +80,8 @@ pub use control::bbr::BbrConfig;
 pub use control::bbr3::{Bbr3Config, Bbr3Rules};
 pub use control::bic::{Bic, BicConfig};
 pub use control::cubic::{Cubic, CubicArithmetic, CubicConfig};
+#[cfg(feature = "config")]
+pub use control::custom::{ControllerMaker, CustomControl};
 pub use control::dctcp::DctcpConfig;
 pub use control::law::{CongestionSignal, WindowLaw};
 pub use control::ledbat::LedbatConfig;

@@ -157,7 +157,7 @@ impl Pacer {
     }
 
     /// A segment leaves the sender.
-    fn pace(&mut self, bytes: u64, rate: Option<Rate>, now: Time) {
+    pub fn pace(&mut self, bytes: u64, rate: Option<Rate>, now: Time) {
         if self.unpaced_segments > 0 {
             self.unpaced_segments -= 1;
             return;
@@ -251,36 +251,37 @@ mod tests {
         assert_eq!(send(&mut pacer, rate, us(1000)), (10 + 9, us(1000 + 900 - 500 + 50)));
         assert_eq!(pacer.next_departure(), us(1450));
         // The first ten leave whenever they may, and none of them begins a burst.
-        let mut pacer = Pacer::new(Some(Pacing::LINUX), false, SEGMENT).unwrap();
+        let mut pacer = Pacer::new(Some(Pacing::LINUX), false, SEGMENT);
         for _ in 0..10 {
             assert_eq!(pacer.earliest(SEGMENT, Some(rate), us(1000)), us(1000));
-            pacer.note_sent(SEGMENT, Time::ZERO, Some(rate), us(1000));
+            pacer.pace(SEGMENT, Some(rate), us(1000));
         }
         assert_eq!(send(&mut pacer, rate, us(1010)), (9, us(1010 + 450)));
     }
 
     #[test]
     fn the_rest_of_a_burst_waits_for_the_next_one() {
-        let mut pacer = Pacer::new(Some(Pacing::LINUX), false, SEGMENT).unwrap();
+        let mut pacer = Pacer::new(Some(Pacing::LINUX), false, SEGMENT);
         let rate = Rate::megabits(80);
         (pacer.unpaced_segments, pacer.next) = (0, us(5000));
         for _ in 0..3 {
             assert_eq!(pacer.earliest(SEGMENT, Some(rate), us(5000)), us(5000));
-            pacer.note_sent(SEGMENT, Time::ZERO, Some(rate), us(5000));
+            pacer.pace(SEGMENT, Some(rate), us(5000));
         }
         assert_eq!(pacer.earliest(SEGMENT, Some(rate), us(5001)), us(5300));
         // A probe does not ask, and the time that it takes counts from then on.
-        pacer.note_sent(SEGMENT, Time::ZERO, Some(rate), us(9000));
+        pacer.pace(SEGMENT, Some(rate), us(9000));
         assert_eq!(pacer.next_departure(), us(9100));
     }
 
     #[test]
     fn a_paced_sender_keeps_its_queue_small_too() {
-        let mut pacer = Pacer::new(Some(Pacing::LINUX), true, SEGMENT).unwrap();
+        let mut pacer = Pacer::new(Some(Pacing::LINUX), true, SEGMENT);
         let rate = Rate::megabits(1);
         for _ in 0..2 {
             assert_eq!(pacer.earliest(SEGMENT, Some(rate), us(0)), us(0));
-            pacer.note_sent(SEGMENT, us(100), Some(rate), us(0));
+            pacer.queue(SEGMENT, us(100), us(0));
+            pacer.pace(SEGMENT, Some(rate), us(0));
         }
         assert_eq!(pacer.earliest(SEGMENT, Some(rate), us(0)), us(100));
         // The queue is empty, but the pace is the limit.

@@ -536,6 +536,10 @@ impl Recovery for QuicRecovery {
         self.period.is_open
     }
 
+    fn news_of(&self, _connection: &Connection, ack: &Ack) -> u64 {
+        self.segments.news_of(ack)
+    }
+
     fn sends_by_pipe(&self) -> bool {
         true
     }

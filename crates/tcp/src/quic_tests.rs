@@ -315,7 +315,7 @@ fn delivery_is_measured_by_transmission() {
 fn segments_are_paced_and_probes_are_not() {
     // Sections 7.7 and 6.2.4. Ten segments leave at once, and then bursts of two.
     let (mut quic, mut connection) = quic();
-    connection.pacer = crate::pacer::Pacer::new(Some(crate::Pacing::LINUX), false, 1448).map(Into::into);
+    connection.pacer = Some(crate::pacer::Pacer::new(Some(crate::Pacing::LINUX), false, 1448).into());
     connection.window_bytes = 100 * 1448;
     turn(&mut connection, at(200), |turn| quic.send(turn));
     assert_eq!(connection.next, start(12));

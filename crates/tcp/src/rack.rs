@@ -505,6 +505,10 @@ impl Recovery for RackRecovery {
         connection.unacknowledged < self.marked_until
     }
 
+    fn news_of(&self, _connection: &Connection, ack: &Ack) -> u64 {
+        self.segments.news_of(ack)
+    }
+
     fn sends_by_pipe(&self) -> bool {
         true
     }

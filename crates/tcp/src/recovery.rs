@@ -73,6 +73,12 @@ pub(crate) trait Recovery: fmt::Debug + Send {
         true
     }
 
+    /// Bytes that an ACK newly reports as arrived, before it is taken in. Without reports of single segments, those that
+    /// it acknowledges.
+    fn news_of(&self, connection: &Connection, ack: &Ack) -> u64 {
+        ack.ack - connection.unacknowledged
+    }
+
     /// Bytes reported by the last ACK that open the window; it acknowledges `newly` bytes.
     fn delivered_bytes(&self, newly: u64) -> u64 {
         newly

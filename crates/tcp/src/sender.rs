@@ -18,6 +18,7 @@
 //! [`TcpConfig`].
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use core::mem::offset_of;
 
 use crate::connection::{Connection, Timer};
@@ -134,10 +135,15 @@ impl Sender {
         self.wants_ecn && self.connection.feedback == EcnFeedback::Accurate
     }
 
-    /// Seeds the random choices of the controller, if it makes any.
-    pub fn seed(&mut self, seed: impl FnOnce() -> u64) {
+    /// Gives the controller a seed for its random choices and the name of its flow, as far as it uses them. Comes
+    /// before [`Sender::open`].
+    pub fn introduce(&mut self, seed: impl FnOnce() -> u64, name: impl FnOnce() -> String) {
         if self.needs.randomness {
             self.controller.seed(seed());
+        }
+        if self.needs.start {
+            self.controller.start(&name(), &mut self.connection.window);
+            self.limit_window();
         }
     }
 
@@ -217,7 +223,8 @@ impl Sender {
             return self.on_syn_ack(ack, now, out);
         }
         if self.connection.feedback == EcnFeedback::Accurate && self.connection.ecn {
-            let marked = self.connection.decode_marks(ack);
+            let arrived = self.recovery.news_of(&self.connection, ack);
+            let marked = self.connection.decode_marks(ack, arrived);
             let translated = Ack { ece: marked > Some(0), ace: None, ..*ack };
             return self.on_established_ack(&translated, now, out);
         }

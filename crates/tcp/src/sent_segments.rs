@@ -5,6 +5,7 @@ use alloc::collections::VecDeque;
 use crate::Time;
 use crate::delivery_rate::TransmissionNumber;
 use crate::scoreboard::Scoreboard;
+use crate::segment::Ack;
 
 /// A segment that was sent and is not acknowledged cumulatively.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,6 +162,21 @@ impl SentSegments {
             self.lost_bytes -= segment.bytes();
             self.lost -= 1;
         }
+    }
+
+    /// Bytes that an ACK newly reports as arrived.
+    pub fn news_of(&self, ack: &Ack) -> u64 {
+        let unknown = |mut from: u64, to: u64| {
+            let mut bytes = 0;
+            while let Some((start, end)) = self.scoreboard.hole(from, to) {
+                bytes += end - start;
+                from = end;
+            }
+            bytes
+        };
+        let blocks = ack.sack.iter().skip(usize::from(ack.duplicate_block().is_some()));
+        let above = blocks.map(|(left, right)| unknown(left.max(ack.ack), right));
+        unknown(self.first, ack.ack) + above.sum::<u64>()
     }
 
     /// Takes out the next segment below the cumulative ACK that had not been known to have arrived.
@@ -323,6 +339,25 @@ mod tests {
             core::iter::from_fn(|| segments.pop_acknowledged(51)).map(|segment| segment.start).collect();
         assert_eq!(acknowledged, [1, 11]);
         assert_eq!((segments.in_flight_bytes(), segments.sacked_bytes(), segments.first), (10, 0, 51));
+    }
+
+    /// RFC 9768, appendix A.2.1: packets count when they are first reported, be it by SACK.
+    #[test]
+    fn bytes_are_news_once() {
+        let mut segments = sent(8);
+        let ack = |ack: u64, blocks: &[(u64, u64)]| {
+            let mut report = Ack { ack, ..Ack::default() };
+            blocks.iter().for_each(|&(left, right)| assert!(report.sack.push(left, right)));
+            report
+        };
+        assert_eq!(segments.news_of(&ack(11, &[(31, 41)])), 20);
+        sack(&mut segments, 31, 61);
+        assert_eq!(segments.news_of(&ack(1, &[(31, 71), (31, 61)])), 10);
+        assert_eq!(segments.news_of(&ack(71, &[])), 40);
+        // A duplicate is none.
+        assert_eq!(segments.news_of(&ack(71, &[(1, 11)])), 40);
+        segments.pop_acknowledged(11);
+        assert_eq!(segments.news_of(&ack(11, &[])), 0);
     }
 
     #[test]

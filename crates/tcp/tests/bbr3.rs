@@ -23,7 +23,7 @@ fn path(rate: Rate, round_trip_ms: u64, limit: usize) -> Path {
 fn start(rules: Bbr3Rules, path: Path) -> Network {
     let mut network = Network::new(config(rules), path);
     network.keep_log = false;
-    network.sender.seed(|| 7);
+    network.sender.introduce(|| 7, String::new);
     network.unlimited();
     network
 }

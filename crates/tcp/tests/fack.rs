@@ -113,7 +113,7 @@ fn first_overshoot(control: CongestionControl, buffer: usize) -> u64 {
 #[test]
 fn the_first_overshoot_drops_thousands_as_in_ns2() {
     for control in [CongestionControl::LinuxBic, CongestionControl::Linux26Cubic] {
-        let drops = first_overshoot(control, 100);
+        let drops = first_overshoot(control.clone(), 100);
         assert!((2000..5000).contains(&drops), "{control:?}: {drops}");
     }
 }

@@ -192,9 +192,9 @@ fn transfers_end_as_soon_as_picoquics() {
     let cubic = CongestionControl::Cubic(CubicConfig::default());
     let bbr3 = CongestionControl::Bbr3(Bbr3Config::default());
     for (controller, delay_ms, buffer_ms, megabytes, dark, ends_by) in
-        [(cubic, 10, 20, 4, 0..0, 3500), (bbr3, 10, 20, 4, 0..0, 3500), (bbr3, 15, 30, 10, 5000..7000, 15_000)]
+        [(cubic, 10, 20, 4, 0..0, 3500), (bbr3.clone(), 10, 20, 4, 0..0, 3500), (bbr3, 15, 30, 10, 5000..7000, 15_000)]
     {
-        let config = TcpConfig { congestion_control: controller, handshake: true, ..config() };
+        let config = TcpConfig { congestion_control: controller.clone(), handshake: true, ..config() };
         let is_dark = move |_: usize, segment: &Segment| dark.contains(&(segment.sent.picoseconds() / 1_000_000_000));
         let mut path = Path::delay(Span::from_milliseconds(delay_ms)).with_segment_fate(losing(is_dark));
         // A packet of 1500 B takes 1.2 ms.

@@ -32,10 +32,11 @@ fn goodput_mbps(config: &TcpConfig, loss_probability: f64) -> f64 {
 
 /// `cases` are loss probabilities with ns-2's goodput in Mb/s.
 fn assert_like_ns2(congestion_control: CongestionControl, sack: bool, cases: &[(f64, f64)]) {
+    let name = congestion_control.name();
     let config = TcpConfig { congestion_control, sack, ..TcpConfig::ns2(1000) };
     for &(loss_probability, expected) in cases {
         let ratio = goodput_mbps(&config, loss_probability) / expected;
-        println!("{congestion_control:?}, SACK {sack}, loss {loss_probability}: {ratio:.3} of ns-2's {expected} Mb/s");
+        println!("{name}, SACK {sack}, loss {loss_probability}: {ratio:.3} of ns-2's {expected} Mb/s");
         assert!((ratio - 1.0).abs() <= TOLERANCE, "loss {loss_probability}: {ratio} of ns-2's {expected} Mb/s");
     }
 }

@@ -52,6 +52,8 @@ pub struct Needs {
     pub ecn: EcnNeed,
     /// The controller makes random choices: [`Controller::seed`] is called.
     pub randomness: bool,
+    /// The controller begins with its connection: [`Controller::start`] is called.
+    pub start: bool,
 }
 
 /// The explicit congestion notification that a controller is made for.
@@ -228,6 +230,10 @@ pub trait Controller: fmt::Debug + Send {
 
     /// Seeds the random choices, before the first ACK. Only with [`Needs::randomness`].
     fn seed(&mut self, _seed: u64) {}
+
+    /// The connection is about to open. `name` is that of its flow; `control` has the initial values. Comes after
+    /// [`Controller::seed`]. Only with [`Needs::start`].
+    fn start(&mut self, _name: &str, _control: &mut Control) {}
 
     /// An ACK of new data has come. Without [`Needs::delivery`] and [`Needs::marks`], none comes here during a
     /// recovery.

@@ -16,6 +16,8 @@ pub mod control;
 mod draw;
 mod parameter;
 pub mod parse;
+#[cfg(feature = "config")]
+mod python_class;
 mod rate;
 mod size;
 mod time;
@@ -25,6 +27,8 @@ pub use bare_names::allow_bare_names;
 pub use draw::uniform;
 pub use parameter::{ParameterError, require};
 pub use parse::ParseError;
+#[cfg(feature = "config")]
+pub use python_class::PythonClass;
 pub use rate::Rate;
 pub use size::{Bytes, QueueSize};
 pub use time::{PICOSECONDS_PER_SECOND, Span, Time};

@@ -85,6 +85,7 @@ def size_buffer(  # noqa: PLR0913 - each is an option of the command line
             written.
         ScenarioError: If a scenario is not valid.
         DisciplineError: If a discipline written in Python fails.
+        ControllerError: If a congestion controller written in Python fails.
 
     Example:
         >>> slow = {

@@ -10,7 +10,7 @@ import warnings
 from contextlib import suppress
 from typing import TextIO
 
-from forebay.errors import DamagedFileWarning, DisciplineError, InputError, ScenarioError
+from forebay.errors import ControllerError, DamagedFileWarning, DisciplineError, InputError, ScenarioError
 from forebay.folder import check_utf8
 from forebay.runs.faults import OUT_OF_MEMORY, lacks_memory
 
@@ -43,7 +43,7 @@ def _status() -> int:
         app()
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else DONE
-    except (ScenarioError, DisciplineError, InputError) as error:
+    except (ScenarioError, DisciplineError, ControllerError, InputError) as error:
         terminal.complain_of(error)
         return BAD_INPUT
     except OSError as error:

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forebay.errors import DisciplineError, InputError, ScenarioError
+from forebay.errors import ControllerError, DisciplineError, InputError, ScenarioError
 from forebay.experiment.coordinates import Coordinates
 from forebay.experiment.errors import ExperimentError
 from forebay.experiment.judge import ClaimResult, judge_all
@@ -38,7 +38,7 @@ from .interrupt import INTERRUPTED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from forebay.disciplines.custom import CustomDisciplines
+    from forebay.disciplines.custom import CustomClasses
     from forebay.experiment.schema import Experiment
     from forebay.runs.outcome import Outcome
 
@@ -91,7 +91,7 @@ def reproduce(
         folder = Path("out") / "reproduce" if out is None else named(out)
         session = _Session(plans, folder, as_json, run, custom)
         return session.run(where)
-    except (InputError, ScenarioError, DisciplineError) as error:
+    except (InputError, ScenarioError, DisciplineError, ControllerError) as error:
         terminal.complain_of(error)
         return BAD_INPUT
     except BrokenPipeError:
@@ -126,7 +126,7 @@ class _Session:
     """One call of `reproduce`."""
 
     def __init__(
-        self, plans: list[Plan], out: Path, as_json: bool, simulate: Simulate, custom: CustomDisciplines | None
+        self, plans: list[Plan], out: Path, as_json: bool, simulate: Simulate, custom: CustomClasses | None
     ) -> None:
         self.plans = plans
         self.custom = custom

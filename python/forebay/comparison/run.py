@@ -9,7 +9,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
-from forebay.disciplines.custom import CustomDisciplines, digest_of
+from forebay.disciplines.custom import CustomClasses, digest_of
 from forebay.errors import InputError
 from forebay.folder import kept_in
 from forebay.runs.execute import execute
@@ -73,6 +73,7 @@ def compare(  # noqa: PLR0913 - all but two are optional
         InputError: If the queues or the arguments cannot be compared, or the folder cannot be written.
         ScenarioError: If a scenario is not valid.
         DisciplineError: If a discipline written in Python fails.
+        ControllerError: If a congestion controller written in Python fails.
 
     Example:
         >>> short = {"duration": "2 s", "warmup": "1 s"}
@@ -116,7 +117,7 @@ def run_comparison(
         message = f"no discipline fits this scenario: {left_out[0]}\nhint: look at the limit of its queue"
         raise InputError(message)
     # Nothing is written before there is something to run on.
-    custom = CustomDisciplines.together(it.scenario.custom() for it in fit)
+    custom = CustomClasses.together(it.scenario.custom() for it in fit)
     with where.hire(len(fit) * len(numbers), custom) as workers, kept_in(out) as folder:
         rows = _rows(fit, custom, place, scenario, numbers, workers, folder / RUNS, progress or _no_progress)
     table, groups, runs = frames_of(rows)
@@ -147,7 +148,7 @@ def _unrecorded(scenario: Scenario) -> Scenario:
 
 def _rows(
     fit: list[Fit],
-    custom: CustomDisciplines,
+    custom: CustomClasses,
     place: Place,
     scenario: Scenario,
     seeds: range,

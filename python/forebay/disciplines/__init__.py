@@ -1,4 +1,4 @@
-"""Queue disciplines written in Python: their base classes, and the way from a class to the core."""
+"""Queue disciplines and congestion controllers in Python: base classes, and the way from a class to the core."""
 
 from typing import TYPE_CHECKING
 

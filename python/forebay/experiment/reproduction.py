@@ -266,6 +266,7 @@ def reproduce(
         InputError: If there is no such experiment, if its file is wrong, or if the folder cannot be written.
         ScenarioError: If a scenario is not valid.
         DisciplineError: If a discipline written in Python fails.
+        ControllerError: If a congestion controller written in Python fails.
 
     Example:
         >>> bound = fb.reproduce("dbl/fig3", quick=True, seeds=1)

@@ -15,7 +15,7 @@ from .outcome import Outcome, Series
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from forebay.disciplines.custom import CustomDisciplines
+    from forebay.disciplines.custom import CustomClasses
 
 
 def simulate(
@@ -24,12 +24,12 @@ def simulate(
     seed: int,
     go_on: Callable[[], bool],
     on_progress: Callable[[float], object] = lambda _fraction: None,
-    custom: CustomDisciplines | None = None,
+    custom: CustomClasses | None = None,
 ) -> Outcome:
     """Run the scenario in `text`; messages use `name` for its file.
 
     `on_progress` is called with the finished part; `custom` are the classes that the scenario names. Raises
-    ScenarioError, DisciplineError and StoppedError.
+    ScenarioError, DisciplineError, ControllerError and StoppedError.
     """
 
     def progress(fraction: float) -> None:
@@ -55,7 +55,7 @@ def simulate(
 
 
 def simulate_tables(
-    text: str, name: str, seed: int, go_on: Callable[[], bool], custom: CustomDisciplines | None = None
+    text: str, name: str, seed: int, go_on: Callable[[], bool], custom: CustomClasses | None = None
 ) -> Outcome:
     """As `simulate`, without the time series, for those who look at tables only."""
     outcome = simulate(text, name, seed, go_on, custom=custom)

@@ -83,7 +83,7 @@ def run(
         progress: Called about ten times a second with the share of the run that is done, from 0 to 1. An exception that
             it raises ends the run.
         threads: How many threads the run may have at most; the results are the same. Without it, one.
-            A run with disciplines in Python has one.
+            A run with classes in Python has one.
         allow_python: Import and run the Python classes that a scenario file names.
 
     Returns:
@@ -92,6 +92,7 @@ def run(
     Raises:
         ScenarioError: If the scenario is not valid.
         DisciplineError: If a discipline written in Python fails.
+        ControllerError: If a congestion controller written in Python fails.
         InputError: If the seed or the number of threads is out of range, a file cannot be read, or the folder cannot be
             written. If the disk is full at the end of the run, the error's attribute `result` holds the results.
 
@@ -138,7 +139,7 @@ def check_threads(threads: int, scenario: Scenario) -> None:
         raise InputError(message)
     if threads > 1 and scenario.python_classes:
         message = (
-            f"{scenario.file_name} names disciplines in Python, which run on one thread\n"
+            f"{scenario.file_name} names Python code, which runs on one thread\n"
             "hint: leave out the number of threads"
         )
         raise InputError(message)

@@ -18,7 +18,7 @@ from forebay.errors import InputError
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
 
-    from forebay.disciplines.custom import CustomDisciplines
+    from forebay.disciplines.custom import CustomClasses
 
 # More threads than any machine has cores only take memory.
 _MOST_THREADS = 256
@@ -85,8 +85,8 @@ class Where:
             raise InputError(message)
 
     @contextmanager
-    def hire(self, expected: int | None = None, custom: CustomDisciplines | None = None) -> Iterator[Workers]:
-        """Yield the workers for about that many runs with these custom disciplines, let go at the end.
+    def hire(self, expected: int | None = None, custom: CustomClasses | None = None) -> Iterator[Workers]:
+        """Yield the workers for about that many runs with these custom classes, let go at the end.
 
         Raises InputError if there are none.
         """

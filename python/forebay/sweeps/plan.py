@@ -17,7 +17,7 @@ from forebay.comparison.contenders import (
     with_queue,
 )
 from forebay.comparison.fit import Fitted
-from forebay.disciplines.custom import CustomDisciplines, digest_of
+from forebay.disciplines.custom import CustomClasses, digest_of
 from forebay.errors import InputError, ScenarioError
 from forebay.runs.job import Job
 from forebay.runs.seeds import MOST_SEEDS, seeds_from
@@ -84,7 +84,7 @@ class Plan:
     points: tuple[Point, ...]
     left_out: tuple[str, ...]
     """Disciplines that were left out of "all", with the reason."""
-    custom: CustomDisciplines
+    custom: CustomClasses
     """The Python classes that the scenarios name."""
 
     @property
@@ -150,7 +150,7 @@ def make_plan(scenario: Scenario, request: Request) -> Plan:
         links = _watched(variant.scenario, request.at)
         for settings in found:
             points.append(_point(len(points), variant, settings, request, _Watch(links, moves)))
-    custom = CustomDisciplines.together(variant.scenario.custom() for variant in variants)
+    custom = CustomClasses.together(variant.scenario.custom() for variant in variants)
     return Plan(scenario, request, tuple(axes), tuple(points), tuple(left_out), custom)
 
 

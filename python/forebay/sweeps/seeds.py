@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from forebay import display
-from forebay.errors import DisciplineError, InputError
+from forebay.errors import ControllerError, DisciplineError, InputError
 from forebay.runs.mean import mean_rows
 from forebay.runs.outcome import Outcome
 from forebay.runs.workers import Where
@@ -102,7 +102,8 @@ def run_under_seeds(
         result.save(out)
     if not documents:
         kind, _, message = result.failures["error"].item(0).partition(": ")
-        raise (DisciplineError if kind == "DisciplineError" else InputError)(message)
+        errors = {"DisciplineError": DisciplineError, "ControllerError": ControllerError}
+        raise errors.get(kind, InputError)(message)
     tables = {
         table: pl.DataFrame(mean_rows([document[table] for document in documents]), infer_schema_length=None)
         for table in ("flows", "queues", "links", "adapters", "transfers")

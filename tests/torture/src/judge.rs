@@ -115,7 +115,7 @@ fn timed_run(scenario: &Scenario, threads: usize, out: Option<&Path>) -> Result<
         }
         Err(RunError::Stopped) => Ok(Err(Verdict::Stopped)),
         // A class in Python is nothing that could be run here.
-        Err(RunError::TooLarge(_) | RunError::CustomDiscipline(_)) => Ok(Err(Verdict::Refused)),
+        Err(RunError::TooLarge(_) | RunError::Custom(_)) => Ok(Err(Verdict::Refused)),
         Err(error) => Err(error.to_string()),
     }
 }

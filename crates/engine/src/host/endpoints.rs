@@ -138,7 +138,7 @@ impl Endpoints<'_> {
             counters.record.series.get_or_insert_default().sender = Some(SenderSeries::default());
         }
         let mut transmitter = Transmitter::new(context, config, counters.record);
-        transmitter.seed(|| self.random(spec, "/controller").next_u64());
+        transmitter.introduce(|| self.random(spec, "/controller").next_u64(), || spec.name.to_owned());
         transmitter
     }
 

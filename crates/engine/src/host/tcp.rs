@@ -52,9 +52,9 @@ impl Transmitter {
         }
     }
 
-    /// Seeds the random choices of the controller, if it makes any.
-    pub fn seed(&mut self, seed: impl FnOnce() -> u64) {
-        self.sender.seed(seed);
+    /// Gives the controller a seed and the name of its flow, as far as it uses them.
+    pub fn introduce(&mut self, seed: impl FnOnce() -> u64, name: impl FnOnce() -> String) {
+        self.sender.introduce(seed, name);
     }
 
     #[inline]

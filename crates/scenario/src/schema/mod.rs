@@ -34,7 +34,6 @@ pub use host::{HostJitter, HostQueue};
 pub use link::{GraphLink, Impairments, LinkSpec, ServicePeriod};
 pub use one_or_many::OneOrMany;
 pub use probes::{FlowGauges, Probes, SeriesKind, Trace};
-pub use python::PythonQueue;
 pub(crate) use queue::disciplines;
 pub use queue::{QueueSpec, Switch};
 pub use scenario::ScenarioSpec;

@@ -5,7 +5,7 @@
 //! on arrival, in front of one FIFO queue. A subclass of `forebay.QueueDiscipline` also decides which packet leaves
 //! next. Only integers are passed, no objects: the time in picoseconds, a packet's number, flow and length, the queue
 //! in packets and bytes. A method receives only the arguments that it names. Each queue has an instance of its own,
-//! with its own stream of random numbers.
+//! with its own stream of random numbers. `python_controller` describes congestion controllers in Python.
 //!
 //! A scenario file that names Python code runs only with `--allow-python`, or `allow_python=True`. The module is
 //! searched for in the folder of the file, then where Python searches for modules.
@@ -50,95 +50,5 @@
 //! method itself. Within a process only one such run makes progress at a time; commands with many runs start processes.
 //!
 //! # Parameters
-//! See [`PythonQueue`]. The bare text, `queue.python = "module:Class"`, names a class without parameters.
-
-use std::borrow::Cow;
-use std::fmt;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
-use serde_json::{Map, Value};
-
-/// A class written in Python, with its parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PythonQueue {
-    /// Module and class: `"module:Class"`.
-    pub class: String,
-    /// Keyword arguments of its constructor.
-    pub parameters: Map<String, Value>,
-}
-
-/// The table, whose form is what the schema shows.
-#[derive(serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    /// Module and class: `"module:Class"`.
-    #[schemars(regex(pattern = r"^[\w.]+:[\w.]+$"))]
-    class: String,
-    /// Keyword arguments of its constructor. Default: nothing.
-    #[serde(default)]
-    parameters: Map<String, Value>,
-}
-
-impl PythonQueue {
-    fn new<E: Error>(class: String, parameters: Map<String, Value>) -> Result<Self, E> {
-        let is_path =
-            |text: &str| !text.is_empty() && text.chars().all(|it| it.is_alphanumeric() || it == '_' || it == '.');
-        match class.split_once(':') {
-            Some((module, name)) if is_path(module) && is_path(name) => Ok(Self { class, parameters }),
-            _ => Err(Error::custom(format!("`{class}` is not a class: write \"module:Class\""))),
-        }
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for PythonQueue {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextOrTable;
-        impl<'de> Visitor<'de> for TextOrTable {
-            type Value = PythonQueue;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"module:Class\", or a table with `class` and `parameters`")
-            }
-
-            fn visit_str<E: Error>(self, class: &str) -> Result<PythonQueue, E> {
-                PythonQueue::new(class.to_owned(), Map::new())
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PythonQueue, A::Error> {
-                let Table { class, parameters } = serde::Deserialize::deserialize(MapAccessDeserializer::new(map))?;
-                PythonQueue::new(class, parameters)
-            }
-        }
-        deserializer.deserialize_any(TextOrTable)
-    }
-}
-
-impl JsonSchema for PythonQueue {
-    fn schema_name() -> Cow<'static, str> {
-        "PythonQueue".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut table = Table::json_schema(generator);
-        table.insert("description".into(), "A class written in Python, with its parameters.".into());
-        json_schema!({
-            "description": "A class written in Python, alone or with its parameters.",
-            "oneOf": [{ "type": "string", "pattern": r"^[\w.]+:[\w.]+$" }, table],
-        })
-    }
-}
-
-/// The schema of the table alone, whose keys the manual lists.
-pub(super) struct Parameters;
-
-impl JsonSchema for Parameters {
-    fn schema_name() -> Cow<'static, str> {
-        Table::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Table::json_schema(generator)
-    }
-}
+//! A table, `{ class = "module:Class", parameters = { … } }`. The bare text, `queue.python = "module:Class"`, names a
+//! class without parameters.

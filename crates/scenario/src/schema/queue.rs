@@ -5,19 +5,17 @@ use std::sync::{Mutex, PoisonError};
 use forebay_qdisc::config::{self, BuildContext};
 use forebay_qdisc::dbl::{FlowTable, LendTable, SharedFlowTable};
 use forebay_qdisc::{CustomDiscipline, ParameterError, Rate};
-use schemars::JsonSchema;
+use forebay_units::PythonClass;
 
-use super::PythonQueue;
-use super::python::Parameters;
 use super::tagged::Algorithm;
-use crate::custom_disciplines::{CustomDisciplines, Site, StandIns};
+use crate::custom_classes::{CustomClasses, Site, StandIns};
 
 /// The queue discipline of a sending port: exactly one of these.
-pub type QueueSpec = config::QueueSpec<PythonQueue>;
+pub type QueueSpec = config::QueueSpec<PythonClass>;
 
 /// Every discipline in the order in which they are listed, and the table in the guide's list in which it is.
 pub(crate) fn disciplines() -> impl Iterator<Item = (Algorithm, &'static str)> {
-    let python = Algorithm { name: "python", source: include_str!("python.rs"), parameters: Parameters::json_schema };
+    let python = Algorithm { name: "python", source: include_str!("python.rs"), parameters: PythonClass::table_schema };
     let built_in = QueueSpec::DISCIPLINES
         .iter()
         .map(|&config::Manual { name, source, parameters, group }| (Algorithm { name, source, parameters }, group));
@@ -30,7 +28,7 @@ pub(crate) fn disciplines() -> impl Iterator<Item = (Algorithm, &'static str)> {
 pub struct Switch<'g> {
     /// Tables by their number of entries: queues that want the same number share one.
     tables: Vec<(u32, SharedFlowTable)>,
-    custom: Option<&'g dyn CustomDisciplines>,
+    custom: Option<&'g dyn CustomClasses>,
     seed: u64,
     /// The path of the queue that is built next.
     path: String,
@@ -48,7 +46,7 @@ impl LendTable for Locked {
 impl<'g> Switch<'g> {
     /// A switch in a run under `seed` whose custom disciplines are made by `custom`.
     #[must_use]
-    pub fn new(seed: u64, custom: Option<&'g dyn CustomDisciplines>) -> Self {
+    pub fn new(seed: u64, custom: Option<&'g dyn CustomClasses>) -> Self {
         Self { custom, seed, ..Self::default() }
     }
 
@@ -64,7 +62,7 @@ impl<'g> Switch<'g> {
     }
 }
 
-impl BuildContext<PythonQueue> for Switch<'_> {
+impl BuildContext<PythonClass> for Switch<'_> {
     fn flow_table(&mut self, entries: u32) -> Option<SharedFlowTable> {
         let present = self.tables.iter().find(|(size, _)| *size == entries).map(|(_, table)| table.clone());
         Some(present.unwrap_or_else(|| {
@@ -76,7 +74,7 @@ impl BuildContext<PythonQueue> for Switch<'_> {
 
     fn custom_discipline(
         &mut self,
-        queue: &PythonQueue,
+        queue: &PythonClass,
         classes: &[usize],
         link_rate: Rate,
         salt: u64,
@@ -88,6 +86,8 @@ impl BuildContext<PythonQueue> for Switch<'_> {
             path += &format!("/class/{class}");
         }
         let site = Site { seed: self.seed, path: &path, link_rate, salt };
-        custom.build(queue, site).ok_or(error("be a class that accepts these parameters"))
+        custom
+            .discipline(queue, site)
+            .ok_or(error("be a class derived from AdmissionLaw or QueueDiscipline that accepts these parameters"))
     }
 }

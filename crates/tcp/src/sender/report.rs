@@ -44,7 +44,7 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn limit_window(&mut self) {
+    pub(super) fn limit_window(&mut self) {
         let window = &mut self.connection.window;
         window.congestion_window = window.congestion_window.min(self.max_congestion_window);
         self.connection.apply_window();

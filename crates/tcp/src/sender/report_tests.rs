@@ -203,10 +203,10 @@ fn the_next_departure_is_that_of_the_pacer_and_not_past() {
     let mut flow = Flow::new(false);
     flow.write(5000, 0);
     assert_eq!(flow.ack(100, 1001, None, false).delivery.next_departure, at(100));
-    let mut pacer = crate::pacer::Pacer::new(Some(crate::Pacing::LINUX), false, 1000).unwrap();
+    let mut pacer = crate::pacer::Pacer::new(Some(crate::Pacing::LINUX), false, 1000);
     // After ten segments, one at 80 kb/s takes 100 ms.
     let rate = Rate::new(80_000);
-    (0..11).for_each(|_| pacer.note_sent(1000, at(0), rate, at(100)));
+    (0..11).for_each(|_| pacer.pace(1000, rate, at(100)));
     flow.sender.connection.pacer = Some(Box::new(pacer));
     assert_eq!(flow.ack(101, 2001, None, false).delivery.next_departure, at(200));
     assert_eq!(flow.ack(300, 3001, None, false).delivery.next_departure, at(300));

@@ -111,6 +111,12 @@ impl Arrivals {
         stream(self.seed, &format!("{}/{number}/controller", self.path)).next_u64()
     }
 
+    /// The name of the transfer of this number, for messages.
+    fn name(&self, number: u64) -> String {
+        let flow = self.path.strip_prefix("flow/").and_then(|path| path.strip_suffix("/transfer"));
+        format!("{}, transfer {number}", flow.unwrap_or(&self.path))
+    }
+
     /// The next transfer is there and waits.
     fn wait(&mut self) {
         self.due = Time::NEVER;
@@ -181,7 +187,7 @@ impl TransferSource {
         };
         let arrival = self.arrivals.take(now);
         let mut sender = Sender::new(&self.config);
-        sender.seed(|| self.arrivals.controller_seed(arrival.number));
+        sender.introduce(|| self.arrivals.controller_seed(arrival.number), || self.arrivals.name(arrival.number));
         let connection = Connection { sender, arrival, started: now };
         self.slots[slot as usize].connection = Some(Box::new(connection));
         self.record.began();

@@ -1,10 +1,13 @@
-//! Disciplines that a scenario names and Forebay does not have: the caller that runs the scenario creates them.
+//! Disciplines and controllers that a scenario names and Forebay does not have: the caller that runs the scenario
+//! creates them.
+
+use std::sync::Arc;
 
 use forebay_qdisc::{CustomDiscipline, DropTail, DropTailConfig, Rate};
 use forebay_records::random::stream;
+use forebay_tcp::ControllerMaker;
+use forebay_units::PythonClass;
 use rand_pcg::Pcg64Mcg;
-
-use crate::schema::PythonQueue;
 
 /// Where a custom discipline decides.
 #[derive(Clone, Copy, Debug)]
@@ -34,25 +37,32 @@ impl Site<'_> {
     }
 }
 
-/// Makes custom disciplines.
-pub trait CustomDisciplines {
+/// Makes custom disciplines and controllers.
+pub trait CustomClasses {
     /// The custom discipline for that place; `None` if it cannot be made, for a reason that the maker keeps.
-    fn build(&self, queue: &PythonQueue, site: Site<'_>) -> Option<CustomDiscipline>;
+    fn discipline(&self, class: &PythonClass, site: Site<'_>) -> Option<CustomDiscipline>;
 
     /// The discipline's name in results.
-    fn name(&self, queue: &PythonQueue) -> String;
+    fn name(&self, class: &PythonClass) -> String;
+
+    /// The maker of the controllers of that class; `None` if it is not one of a controller.
+    fn controllers(&self, class: &PythonClass) -> Option<Arc<dyn ControllerMaker>>;
 }
 
 /// Puts drop-tail in the place of each custom discipline, to see whether all else in a scenario can be built.
 pub(crate) struct StandIns;
 
-impl CustomDisciplines for StandIns {
-    fn build(&self, _: &PythonQueue, site: Site<'_>) -> Option<CustomDiscipline> {
+impl CustomClasses for StandIns {
+    fn discipline(&self, _: &PythonClass, site: Site<'_>) -> Option<CustomDiscipline> {
         let law = DropTail::new(&DropTailConfig::default(), site.link_rate, site.salt).ok()?;
         Some(CustomDiscipline::Law(Box::new(law)))
     }
 
-    fn name(&self, queue: &PythonQueue) -> String {
-        queue.class.clone()
+    fn name(&self, class: &PythonClass) -> String {
+        class.class.clone()
+    }
+
+    fn controllers(&self, _: &PythonClass) -> Option<Arc<dyn ControllerMaker>> {
+        None
     }
 }

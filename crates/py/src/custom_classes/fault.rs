@@ -1,4 +1,4 @@
-//! The fault of a custom discipline, with packet, time and flow.
+//! The fault of a custom class, with its place: packet or ACK, flow and time.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,19 +20,36 @@ create_exception!(
      `time_s` are attributes; None where the call was about no packet."
 );
 
+create_exception!(
+    forebay._core,
+    ControllerError,
+    PyRuntimeError,
+    "A congestion controller written in Python failed, and its run was stopped. The message names class, flow, ACK and \
+     time; the exception that it raised is the cause. `flow`, `acknowledged` (the first byte that is not yet \
+     acknowledged) and `time_s` are attributes; `acknowledged` is None where the call was about no ACK."
+);
+
 /// The first fault of a run.
+#[derive(Debug)]
 pub(super) struct Fault {
     /// Class and method.
     pub method: String,
-    pub queue: String,
     pub at: Time,
-    pub packet: Option<u64>,
-    pub flow: Option<FlowKey>,
+    pub about: About,
     pub cause: PyErr,
 }
 
+/// The place of a fault.
+#[derive(Debug)]
+pub(super) enum About {
+    /// A discipline at a queue.
+    Queue { queue: String, packet: Option<u64>, flow: Option<FlowKey> },
+    /// A controller at a connection.
+    Connection { flow: String, acknowledged: Option<u64> },
+}
+
 /// Keeps the first fault of a run.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Faults(Mutex<Option<Fault>>);
 
 impl Faults {
@@ -63,8 +80,9 @@ pub(super) struct Place {
 
 impl Place {
     pub fn fault(&self, method: &str, at: Time, packet: Option<u64>, flow: Option<FlowKey>, cause: PyErr) {
-        let (method, queue) = (format!("{}.{method}", self.class), self.queue.clone());
-        self.faults.note(Fault { method, queue, at, packet, flow, cause });
+        let method = format!("{}.{method}", self.class);
+        let about = About::Queue { queue: self.queue.clone(), packet, flow };
+        self.faults.note(Fault { method, at, about, cause });
     }
 
     /// The custom discipline's memory according to `method`; nothing if it returns none.
@@ -95,30 +113,42 @@ impl Place {
 
 impl Fault {
     pub fn into_error(self, py: Python<'_>, scenario: &ScenarioSpec) -> PyErr {
-        let Self { method, queue, at, packet, flow, cause } = self;
-        let flow = flow.map(|key| flow_name(scenario, key));
-        let of_flow = flow.as_ref().map_or_else(String::new, |flow| format!(" of flow {flow}"));
-        let about = packet.map_or_else(String::new, |packet| format!("packet {packet}{of_flow}, "));
+        let Self { method, at, about, cause } = self;
+        let time_s = at.since(Time::ZERO).seconds();
         let raised = cause.value(py).str().map(|text| text.to_string()).unwrap_or_default();
-        let raised =
-            format!("{}: {raised}", cause.get_type(py).name().map_or_else(|_| String::new(), |it| it.to_string()));
+        let kind = cause.get_type(py).name().map_or_else(|_| String::new(), |it| it.to_string());
         let place = place_of(py, &cause).map_or_else(String::new, |place| format!("\n{place}"));
-        let message = format!(
-            "{method} in queue {queue} failed: {raised}\n{about}at {} s{place}",
-            at.since(Time::ZERO).seconds()
-        );
-        let error = DisciplineError::new_err(message);
-        let told = error.value(py).setattr("queue", &queue).and_then(|()| {
-            error.value(py).setattr("packet", packet)?;
-            error.value(py).setattr("flow", &flow)?;
-            error.value(py).setattr("time_s", at.since(Time::ZERO).seconds())
+        let message = |place_in_run: &str, moment: &str| {
+            format!("{method} in {place_in_run} failed: {kind}: {raised}\n{moment}at {time_s} s{place}")
+        };
+        let error = match about {
+            About::Queue { queue, packet, flow } => {
+                let flow = flow.map(|key| flow_name(scenario, key));
+                let of_flow = flow.as_ref().map_or_else(String::new, |flow| format!(" of flow {flow}"));
+                let moment = packet.map_or_else(String::new, |packet| format!("packet {packet}{of_flow}, "));
+                let error = DisciplineError::new_err(message(&format!("queue {queue}"), &moment));
+                set(py, &error, "queue", &queue)
+                    .and_then(|()| set(py, &error, "packet", packet))
+                    .map(|()| (error, flow))
+            }
+            About::Connection { flow, acknowledged } => {
+                let moment = acknowledged.map_or_else(String::new, |number| format!("ACK {number}, "));
+                let error = ControllerError::new_err(message(&format!("flow {flow}"), &moment));
+                set(py, &error, "acknowledged", acknowledged).map(|()| (error, Some(flow)))
+            }
+        };
+        let told = error.and_then(|(error, flow)| {
+            set(py, &error, "flow", flow)?;
+            set(py, &error, "time_s", time_s)?;
+            error.set_cause(py, Some(cause));
+            Ok(error)
         });
-        error.set_cause(py, Some(cause));
-        match told {
-            Ok(()) => error,
-            Err(fault) => fault,
-        }
+        told.unwrap_or_else(|fault| fault)
     }
+}
+
+fn set<'py>(py: Python<'py>, error: &PyErr, name: &str, value: impl IntoPyObject<'py>) -> PyResult<()> {
+    error.value(py).setattr(name, value)
 }
 
 /// The line that raised an exception: `file "laws.py", line 12`.

@@ -1,12 +1,14 @@
-//! Disciplines written in Python: the custom disciplines of a run.
+//! Classes written in Python: the custom disciplines and controllers of a run.
 //!
-//! A thread that runs a scenario with custom disciplines stays attached to the interpreter, since to attach for each
+//! A thread that runs a scenario with custom classes stays attached to the interpreter, since to attach for each
 //! decision would cost more than most decisions. It lets other threads in whenever Python code runs, and between the
 //! parts of a run.
 
 mod call;
 mod compiled;
 mod component;
+mod connection;
+mod controller;
 mod discipline;
 mod fault;
 mod law;
@@ -16,8 +18,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use forebay_qdisc::{CustomDiscipline, Time};
-use forebay_scenario::schema::{PythonQueue, ScenarioSpec};
-use forebay_scenario::{CustomDisciplines, Site};
+use forebay_scenario::schema::ScenarioSpec;
+use forebay_scenario::{CustomClasses, Site};
+use forebay_tcp::ControllerMaker;
+use forebay_units::PythonClass;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use serde_json::Value;
@@ -25,15 +29,31 @@ use serde_json::Value;
 use self::call::{Argument, Method};
 use self::compiled::{Compiled, CompiledLaw};
 pub(crate) use self::component::Component;
+pub(crate) use self::connection::Connection;
+use self::controller::{ControllerPlan, PythonControllers};
 use self::discipline::PythonDiscipline;
-pub(crate) use self::fault::DisciplineError;
-use self::fault::{Faults, Place};
+use self::fault::{About, Faults, Place};
+pub(crate) use self::fault::{ControllerError, DisciplineError};
 use self::law::PythonLaw;
 use crate::progress::Reins;
 
 /// A class that may be run, as the Python package has looked into it.
 #[derive(FromPyObject)]
-pub(crate) struct Plan {
+pub(crate) enum Plan {
+    Discipline(DisciplinePlan),
+    Controller(ControllerPlan),
+}
+
+impl Plan {
+    /// Whether it runs without the interpreter.
+    fn is_compiled(&self) -> bool {
+        matches!(self, Self::Discipline(DisciplinePlan { compiled: Some(_), .. }))
+    }
+}
+
+/// A class of disciplines.
+#[derive(FromPyObject)]
+pub(crate) struct DisciplinePlan {
     discipline: Py<PyType>,
     /// Whether it is an admission law.
     is_law: bool,
@@ -50,17 +70,17 @@ pub(crate) struct Plan {
 /// The classes that a run may use, by the name that the scenario has for them.
 pub(crate) type Plans = BTreeMap<String, Plan>;
 
-/// Makes the custom disciplines of one run, and keeps what the first that fails says.
-pub(crate) struct PythonDisciplines<'a> {
+/// Makes the instances of custom classes in one run, and keeps the first fault.
+pub(crate) struct PythonClasses<'a> {
     plans: &'a Plans,
     faults: Arc<Faults>,
 }
 
-/// Runs `work` for a run with such custom disciplines: attached to the interpreter, unless all are compiled and do
+/// Runs `work` for a run with such custom classes: attached to the interpreter, unless all are compiled and do
 /// without it.
 pub(crate) fn attached_for<T>(plans: &Plans, reins: &Reins, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     reins.note_custom();
-    if plans.values().all(|plan| plan.compiled.is_some()) {
+    if plans.values().all(Plan::is_compiled) {
         return work();
     }
     Python::attach(|py| reins.attached(py, work))?
@@ -68,12 +88,12 @@ pub(crate) fn attached_for<T>(plans: &Plans, reins: &Reins, work: impl FnOnce() 
 
 /// Lets other threads take the interpreter, if this thread is attached to it.
 pub(crate) fn yield_interpreter(plans: &Plans) {
-    if plans.values().any(|plan| plan.compiled.is_none()) {
+    if !plans.values().all(Plan::is_compiled) {
         Python::attach(|py| py.detach(|| ()));
     }
 }
 
-impl<'a> PythonDisciplines<'a> {
+impl<'a> PythonClasses<'a> {
     pub fn new(plans: &'a Plans) -> Self {
         Self { plans, faults: Arc::default() }
     }
@@ -88,7 +108,13 @@ impl<'a> PythonDisciplines<'a> {
         self.faults.take().map(|fault| Python::attach(|py| fault.into_error(py, scenario)))
     }
 
-    fn make(&self, py: Python<'_>, plan: &Plan, queue: &PythonQueue, site: Site<'_>) -> PyResult<CustomDiscipline> {
+    fn make(
+        &self,
+        py: Python<'_>,
+        plan: &DisciplinePlan,
+        queue: &PythonClass,
+        site: Site<'_>,
+    ) -> PyResult<CustomDiscipline> {
         let class = plan.discipline.bind(py);
         // Before its constructor runs, which may draw already.
         let custom = class.call_method1("__new__", (class,))?;
@@ -118,34 +144,35 @@ impl<'a> PythonDisciplines<'a> {
     }
 }
 
-impl CustomDisciplines for PythonDisciplines<'_> {
-    fn build(&self, queue: &PythonQueue, site: Site<'_>) -> Option<CustomDiscipline> {
-        // The caller that runs a scenario has checked that every class exists.
-        let plan = self.plans.get(&queue.class)?;
-        Python::attach(|py| match self.make(py, plan, queue, site) {
+impl CustomClasses for PythonClasses<'_> {
+    fn discipline(&self, class: &PythonClass, site: Site<'_>) -> Option<CustomDiscipline> {
+        let Plan::Discipline(plan) = self.plans.get(&class.class)? else { return None };
+        Python::attach(|py| match self.make(py, plan, class, site) {
             Ok(custom) => Some(custom),
-            Err(error) => {
-                self.faults.note(fault::Fault {
-                    method: queue.class.clone(),
-                    queue: site.queue().to_owned(),
-                    at: Time::ZERO,
-                    packet: None,
-                    flow: None,
-                    cause: error,
-                });
+            Err(cause) => {
+                let about = About::Queue { queue: site.queue().to_owned(), packet: None, flow: None };
+                self.faults.note(fault::Fault { method: class.class.clone(), at: Time::ZERO, about, cause });
                 None
             }
         })
     }
 
-    fn name(&self, queue: &PythonQueue) -> String {
-        self.plans.get(&queue.class).map_or_else(|| queue.class.clone(), |plan| plan.name.clone())
+    fn name(&self, class: &PythonClass) -> String {
+        match self.plans.get(&class.class) {
+            Some(Plan::Discipline(plan)) => plan.name.clone(),
+            _ => class.class.clone(),
+        }
+    }
+
+    fn controllers(&self, class: &PythonClass) -> Option<Arc<dyn ControllerMaker>> {
+        let Plan::Controller(plan) = self.plans.get(&class.class)? else { return None };
+        Some(Arc::new(Python::attach(|py| PythonControllers::new(py, plan, class, &self.faults))))
     }
 }
 
-fn keywords<'py>(py: Python<'py>, queue: &PythonQueue) -> PyResult<Bound<'py, PyDict>> {
+fn keywords<'py>(py: Python<'py>, class: &PythonClass) -> PyResult<Bound<'py, PyDict>> {
     let keywords = PyDict::new(py);
-    for (name, value) in &queue.parameters {
+    for (name, value) in &class.parameters {
         keywords.set_item(name, plain(py, value)?)?;
     }
     Ok(keywords)
