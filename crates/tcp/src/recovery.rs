@@ -73,8 +73,8 @@ pub(crate) trait Recovery: fmt::Debug + Send {
         true
     }
 
-    /// Bytes that an ACK newly reports as arrived, before it is taken in. Without reports of single segments, those that
-    /// it acknowledges.
+    /// Bytes that an ACK newly reports as arrived, before it is taken in. Without reports of single segments, those
+    /// that it acknowledges.
     fn news_of(&self, connection: &Connection, ack: &Ack) -> u64 {
         ack.ack - connection.unacknowledged
     }
