@@ -139,8 +139,7 @@ def check_threads(threads: int, scenario: Scenario) -> None:
         raise InputError(message)
     if threads > 1 and scenario.python_classes:
         message = (
-            f"{scenario.file_name} names Python code, which runs on one thread\n"
-            "hint: leave out the number of threads"
+            f"{scenario.file_name} names Python code, which runs on one thread\nhint: leave out the number of threads"
         )
         raise InputError(message)
 
