@@ -47,7 +47,7 @@
 //!   the same bits everywhere.
 //!
 //! # Cost
-//! The memory of the Python object. Each ACK costs a Python call, about a microsecond with a small method. Within a
+//! The memory of the Python object. Each ACK costs a Python call, some microseconds with a small method. Within a
 //! process only one such run makes progress at a time; commands with many runs start processes.
 //!
 //! # Parameters
