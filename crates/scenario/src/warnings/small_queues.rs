@@ -2,7 +2,7 @@
 
 use forebay_records::Warning;
 
-use crate::plan::outline::Outline;
+use crate::plan::outline::{Direction, Outline, Role};
 use crate::plan::{Plan, PlannedKind};
 use crate::schema::{FlowGroup, ScenarioSpec, Transport};
 
@@ -11,9 +11,8 @@ use crate::schema::{FlowGroup, ScenarioSpec, Transport};
 pub(super) fn uplinks_with_queues(spec: &ScenarioSpec) -> Option<Warning> {
     let keeps_small = |group: &FlowGroup| matches!(&group.transport, Transport::Tcp(config) if config.small_queues);
     let outline = Outline::new(spec);
-    let has_queues = outline.ways().any(|(_, way)| way.spec.queue.is_some())
-        || outline.links.iter().flat_map(|links| links.directions()).any(|way| way.spec.queue.is_some());
-    if !spec.flows.iter().any(keeps_small) || !has_queues && outline.ethernet.is_none() {
+    // A plan takes memory for each flow.
+    if !spec.flows.iter().any(keeps_small) || outline.ethernet.is_none() && !may_queue_at_hosts(&outline) {
         return None;
     }
     let plan = Plan::new(spec, spec.seed);
@@ -53,6 +52,16 @@ pub(super) fn uplinks_with_queues(spec: &ScenarioSpec) -> Option<Warning> {
     })
 }
 
+/// Whether a host may send by a link with a queue. Where nodes have no names, only sources have links of their own.
+fn may_queue_at_hosts(outline: &Outline<'_>) -> bool {
+    outline.links.iter().any(|links| {
+        let has_queue = |way: &Direction<'_>| way.spec.queue.is_some();
+        let ends = links.ends.map(|ends| ends.map(|node| !outline.kind(node).forwards()));
+        let [may_there, may_back] = ends.unwrap_or([links.role == Role::Uplink, true]);
+        may_there && has_queue(&links.there) || may_back && links.back.as_ref().is_some_and(has_queue)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use crate::Scenario;
@@ -73,6 +82,33 @@ mod tests {
         );
         let scenario = Scenario::load(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
         super::uplinks_with_queues(scenario.spec()).into_iter().map(|warning| warning.text).collect()
+    }
+
+    #[test]
+    fn a_host_of_a_graph_with_a_queue_is_named_and_a_router_is_not() {
+        let graph = |first: &str, second: &str| {
+            let text = format!(
+                r#"
+                duration = "1 s"
+                [topology.graph]
+                nodes = [{{ name = "a" }}, {{ name = "r", kind = "router" }}, {{ name = "b" }}]
+                links = [
+                    {{ from = "a", to = "r", rate = "1 Gbps", delay = "1 ms"{first} }},
+                    {{ from = "r", to = "b", rate = "1 Gbps", delay = "1 ms"{second} }},
+                ]
+                [[flows]]
+                name = "f"
+                from = "a"
+                to = "b"
+                transport = "tcp"
+                "#
+            );
+            let scenario = Scenario::load(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+            super::uplinks_with_queues(scenario.spec()).is_some()
+        };
+        let queue = ", queue = \"pie\"";
+        assert!(graph(queue, ""));
+        assert!(!graph("", queue));
     }
 
     #[test]
