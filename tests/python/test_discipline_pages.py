@@ -82,8 +82,8 @@ def scenario_of(kind: str, example: str) -> str:
 
 
 def example_of(page: Path) -> tuple[str, list[Block]]:
-    """The example of a page, and the files that go with it."""
-    example, *files = blocks_of(page)
+    """The example of a page, and the files that go with it. Diagrams are text."""
+    example, *files = (block for block in blocks_of(page) if block.language != "text")
     assert example.language == "toml"
     return example.body, files
 
