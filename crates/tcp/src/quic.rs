@@ -372,6 +372,7 @@ impl QuicRecovery {
         let mut from = 0;
         for _ in 0..PROBES {
             if let Some(lost) = self.segments.next_lost() {
+                from = lost.end;
                 self.retransmit(lost, true, turn);
             } else if !self.send_new(turn, u64::MAX) {
                 let Some(oldest) = self.segments.first_missing(from) else { break };
