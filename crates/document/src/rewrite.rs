@@ -1,5 +1,6 @@
 //! Values of the tree by hand, for what is rewritten before it is read. Each new value has the place of an old one.
 
+use crate::invalid::Invalid;
 use crate::overrides::name_of;
 use crate::tree::{Entry, Node, Path, PathStep, Value};
 
@@ -92,6 +93,48 @@ impl Node {
     #[must_use]
     pub fn with_text(&self, text: String) -> Self {
         Self { value: Value::Text(text), place: self.place.clone() }
+    }
+
+    /// This integer instead, at the same place.
+    #[must_use]
+    pub fn with_integer(&self, integer: i128) -> Self {
+        Self { value: Value::Integer(integer), place: self.place.clone() }
+    }
+
+    /// A list of these instead, at the same place.
+    #[must_use]
+    pub fn list_of(&self, elements: impl Iterator<Item = Self>) -> Self {
+        Self { value: Value::List(elements.collect()), place: self.place.clone() }
+    }
+
+    /// A table of these instead, at the same place.
+    #[must_use]
+    pub fn table_of<const N: usize>(&self, entries: [(&str, Self); N]) -> Self {
+        let entry = |(key, node): (&str, Self)| Entry { key: key.to_owned(), key_place: self.place.clone(), node };
+        Self { value: Value::Table(entries.into_iter().map(entry).collect()), place: self.place.clone() }
+    }
+
+    /// Calls `visit` with each table of this value and its path, the outer ones first.
+    ///
+    /// # Errors
+    /// The first of `visit`.
+    pub fn walk(
+        &mut self,
+        path: &Path,
+        visit: &mut impl FnMut(&mut Self, &Path) -> Result<(), Invalid>,
+    ) -> Result<(), Invalid> {
+        if matches!(self.value, Value::Table(_)) {
+            visit(self, path)?;
+        }
+        match &mut self.value {
+            Value::Table(entries) => {
+                entries.iter_mut().try_for_each(|entry| entry.node.walk(&path.key(&entry.key), visit))
+            }
+            Value::List(nodes) => {
+                nodes.iter_mut().enumerate().try_for_each(|(index, node)| node.walk(&path.index(index), visit))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Sets a key of this table. A key that is new has the place of the value.

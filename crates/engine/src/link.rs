@@ -5,22 +5,25 @@
 //! | file | contents |
 //! |---|---|
 //! | `service.rs` | rates that change |
-//! | `impaired.rs` | loss, duplication, jitter |
+//! | `opportunities.rs` | times at which a trace allows to send |
+//! | `impaired.rs` | outages, loss, duplication, delay, order |
 
 use forebay_qdisc::{Rate, Span, Time};
 
 use crate::driver::node::Channels;
 use crate::driver::routes::Way;
 use crate::link::impaired::Impaired;
+use crate::link::opportunities::OpportunityService;
 use crate::link::service::ServiceRate;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::reported::LinkReport;
 use crate::observe::trace::Tracer;
 use crate::packet::Packet;
 use crate::packet::side_tables::SideTables;
-use crate::spec::ServiceStep;
+use crate::spec::{Opportunities, ServiceStep};
 
 pub(crate) mod impaired;
+mod opportunities;
 pub(crate) mod service;
 
 /// A link: the fields that every packet touches, in less than a cache line. The rest is in [`LinkRecord`].
@@ -71,10 +74,16 @@ pub(crate) struct LinkRecord {
     busy: Span,
     busy_outside: Span,
     /// Unless the rate is always the same.
-    service: Option<Box<ServiceRate>>,
+    service: Option<Box<Service>>,
     impaired: Option<Box<Impaired>>,
     tracer: Option<Box<Tracer>>,
     utilization: Option<Box<UtilizationSeries>>,
+}
+
+/// The service of a link whose rate is not always the same.
+enum Service {
+    Steps(ServiceRate),
+    Opportunities(OpportunityService),
 }
 
 struct UtilizationSeries {
@@ -108,7 +117,13 @@ impl Link {
     /// The rate changes in these steps.
     pub fn set_service(&mut self, steps: Vec<ServiceStep>) {
         self.state |= VARIES | LENGTH;
-        self.record.service = Some(Box::new(ServiceRate::new(self.record.rate, steps)));
+        self.record.service = Some(Box::new(Service::Steps(ServiceRate::new(self.record.rate, steps))));
+    }
+
+    /// It sends when a trace allows it.
+    pub fn set_opportunities(&mut self, trace: &Opportunities) {
+        self.state |= VARIES | LENGTH;
+        self.record.service = Some(Box::new(Service::Opportunities(OpportunityService::new(trace))));
     }
 
     pub fn impair(&mut self, impaired: Impaired) {
@@ -200,7 +215,7 @@ impl Link {
         let sent = self.transmit(&packet, start, &channels.measured);
         self.trace(&sent, &channels.measured, &channels.tables);
         match &mut self.record.impaired {
-            Some(impaired) => impaired.pass(sent, self.way, channels),
+            Some(impaired) => impaired.pass(sent, (start, self.free_at), self.way, channels),
             None => channels.send(self.way, sent),
         }
     }
@@ -220,7 +235,7 @@ impl Link {
     fn transmit(&mut self, packet: &Packet, start: Time, measured: &MeasuredInterval) -> Packet {
         let len_bytes = packet.len_bytes();
         if len_bytes as u16 != self.state as u16 {
-            self.remember_length(len_bytes, start);
+            self.remember_length(packet, start);
         }
         let end = start + self.memo_span;
         self.free_at = end;
@@ -261,11 +276,19 @@ impl Link {
 
     #[cold]
     #[inline(never)]
-    fn remember_length(&mut self, len_bytes: u32, start: Time) {
+    fn remember_length(&mut self, packet: &Packet, start: Time) {
         self.count();
-        if let Some(service) = &self.record.service {
-            // A transmission that begins at a rate of zero lasts until the rate is back.
-            self.memo_span = service.transmission(start, u64::from(len_bytes)).1.since(start);
+        let len_bytes = packet.len_bytes();
+        if let Some(service) = &mut self.record.service {
+            let bytes = u64::from(len_bytes);
+            let end = match &mut **service {
+                // A transmission that begins at a rate of zero lasts until the rate is back.
+                Service::Steps(rate) => rate.transmission(start, bytes).1,
+                Service::Opportunities(trace) => {
+                    trace.finish(start, start == self.free_at && packet.time < start, bytes)
+                }
+            };
+            self.memo_span = end.since(start);
             self.state = self.state & !LENGTH | u64::from(!len_bytes as u16);
             return;
         }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `node.rs` | hosts, routers, switches |
 //! | `link.rs` | a link and the queue at its sending end |
+//! | `impairments.rs` | loss, duplication, delay and order of packets after their transmission |
 //! | `flow.rs`, `traffic.rs` | flows, their transports and applications; when sources send |
 //! | `crossbar.rs` | a router with a fabric |
 //! | `ethernet.rs` | Ethernet switches and adapters |
@@ -16,6 +17,7 @@ pub(crate) mod distribution;
 pub(crate) mod ethernet;
 pub(crate) mod flow;
 pub(crate) mod flows;
+pub(crate) mod impairments;
 pub(crate) mod link;
 pub(crate) mod links;
 pub(crate) mod node;
@@ -26,7 +28,8 @@ pub use crossbar::{CrossbarSpec, Inputs};
 pub use distribution::Distribution;
 pub use ethernet::{AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl};
 pub use flow::{FlowSpec, TcpData, Transfers, Transport};
-pub use link::{Impairments, LinkId, LinkSpec, ServiceStep};
+pub use impairments::{ChosenPackets, DelayStep, Impairments, Jitter, LossModel, PacketOrder, Slots};
+pub use link::{LinkId, LinkSpec, Opportunities, ServiceStep};
 pub use node::{NodeIndex, NodeSpec};
 pub use probes::Probes;
 pub use traffic::{CellArrivals, FrameArrivals, OnOff, RateStep, UdpPattern};

@@ -40,7 +40,7 @@ fn the_rate_under_random_loss_is_that_of_the_square_root_and_of_pftk() {
             access_mbps: 1000,
             bottleneck_mbps: 100,
             propagation: Span::from_picoseconds(12_550_000_000),
-            impairments: Impairments { loss, ..Impairments::default() },
+            impairments: Impairments::random_loss(loss),
             ..Star::default()
         };
         let config = TcpConfig { sack: true, ..TcpConfig::ns2(1000) };

@@ -7,7 +7,8 @@ mod support;
 use std::sync::{Arc, Mutex};
 
 use forebay_engine::{
-    Distribution, Impairments, Packet, RunError, RunResult, TcpData, Transfer, TransferTable, Transfers, Transport,
+    Distribution, Impairments, Jitter, Packet, PacketOrder, RunError, RunResult, TcpData, Transfer, TransferTable,
+    Transfers, Transport,
 };
 use forebay_qdisc::{FqCodel, FqCodelConfig, Queue, Rate, Span, Time};
 use forebay_tcp::TcpConfig;
@@ -124,8 +125,8 @@ fn late_packets_of_earlier_connections_are_counted_and_freed() {
     // Copies and jitter bring packets after the end of their connection, in a slot that is used again at once.
     let impairments = Impairments {
         duplication: 0.2,
-        jitter: Some(Distribution::Exponential(50.0 * MILLISECOND_PS)),
-        reorders: true,
+        jitter: Some(Jitter { distribution: Distribution::Exponential(50.0 * MILLISECOND_PS), correlation: 0.0 }),
+        order: PacketOrder::ByDelay,
         ..Impairments::default()
     };
     let (gap, size) = (Distribution::Constant(MILLISECOND_PS), Distribution::Constant(3_000.0));

@@ -3,18 +3,18 @@
 mod completions;
 mod ethernet;
 mod hosts;
+mod links;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use forebay_engine::{
-    CellArrivals, CrossbarSpec, Distribution, FlowSpec, Impairments, Inputs, LinkSpec, Network, NetworkBuilder,
-    NodeSpec, Probes, RateStep, RunError, ServiceStep, SharedKind, TcpData, TraceSpec, Transfers, Transport,
-    UdpPattern,
+    CellArrivals, CrossbarSpec, Distribution, FlowSpec, Inputs, Network, NetworkBuilder, NodeSpec, Probes, RateStep,
+    RunError, SharedKind, TcpData, Transfers, Transport, UdpPattern,
 };
-use forebay_qdisc::{Queue, Rate, Rng, Time};
+use forebay_qdisc::Time;
 use forebay_records::random::stream;
-use forebay_switching::{InputFifos, SharedMemory, VirtualOutputQueues};
+use forebay_switching::{InputFifos, VirtualOutputQueues};
 use forebay_tcp::{CongestionControl, TcpConfig};
 use forebay_units::{ParameterError, QueueSize};
 
@@ -22,11 +22,9 @@ use crate::applications::Application;
 use crate::build::completions::Completions;
 use crate::build::hosts::HostTimes;
 use crate::custom_classes::CustomClasses;
-use crate::plan::outline::Outline;
-use crate::plan::{CellsOfInput, EthernetPlan, Plan, PlannedFabric, PlannedFlow, PlannedKind, PlannedLink, Source};
+use crate::plan::{CellsOfInput, EthernetPlan, Plan, PlannedFabric, PlannedFlow, PlannedKind, Source};
 use crate::schema::{
-    self, Cells, Fabric, FlowGroup, HostQueue, QueueSpec, ScenarioSpec, SeriesKind, ServicePeriod, Switch,
-    UdpPattern as Pattern,
+    self, Cells, Fabric, FlowGroup, HostQueue, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern,
 };
 
 /// Links or flows that are added between two calls of the control function.
@@ -58,6 +56,7 @@ pub(crate) fn network(
         builder.choose_paths(paths.clone());
     }
     let watched = watched_flows(&plan, scenario);
+    let losing = links::losing_flows(&plan, scenario);
     let host_times = HostTimes::new(&plan, scenario);
     for (index, node) in std::mem::take(&mut plan.nodes).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
@@ -72,7 +71,7 @@ pub(crate) fn network(
         }
         let switch = switches.entry(link.from).or_insert_with(|| Switch::new(seed, custom));
         let watched_flows = watched.get(link.name.as_str()).cloned().unwrap_or_default();
-        builder.add_link(link_spec(link, &plan.outline, switch, custom, watched_flows, seed, out)?);
+        builder.add_link(links::link_spec(link, &plan.outline, switch, custom, (watched_flows, &losing), seed, out)?);
     }
     let has_transfers = scenario.flows.iter().any(|group| matches!(group.app, Application::Transfers(_)));
     if let Some(out) = out.filter(|_| has_transfers) {
@@ -111,33 +110,6 @@ fn probes(scenario: &ScenarioSpec) -> Probes {
     }
 }
 
-/// The changes of a link's `rate` in these periods, in the order of time. Validation refuses those that overlap.
-fn service_steps(rate: Rate, periods: impl IntoIterator<Item = ServicePeriod>) -> Vec<ServiceStep> {
-    let mut periods: Vec<ServicePeriod> = periods.into_iter().collect();
-    periods.sort_by_key(|period| period.from);
-    let mut steps: Vec<ServiceStep> = Vec::new();
-    for period in periods {
-        let from = Time::ZERO + period.from;
-        // Where one follows the other at once the link's own rate does not come between them.
-        if steps.last().is_some_and(|step| step.from == from) {
-            steps.pop();
-        }
-        steps.push(ServiceStep { from, rate: period.rate });
-        steps.extend(period.to.map(|to| ServiceStep { from: Time::ZERO + to, rate: Some(rate) }));
-    }
-    steps
-}
-
-/// Loss, duplication and jitter on the way.
-fn impairments(spec: &schema::Impairments) -> Impairments {
-    Impairments {
-        duplication: spec.duplication,
-        loss: spec.loss,
-        jitter: spec.have_jitter().then(|| spec.jitter.picoseconds()),
-        reorders: spec.reordering,
-    }
-}
-
 fn node_spec(kind: &PlannedKind<'_>, scenario: &ScenarioSpec) -> Result<NodeSpec, RunError> {
     Ok(match kind {
         PlannedKind::Host => NodeSpec::Host(None),
@@ -148,55 +120,6 @@ fn node_spec(kind: &PlannedKind<'_>, scenario: &ScenarioSpec) -> Result<NodeSpec
     })
 }
 
-fn link_spec(
-    link: PlannedLink,
-    outline: &Outline<'_>,
-    switch: &mut Switch<'_>,
-    custom: Option<&dyn CustomClasses>,
-    watched_flows: Vec<u32>,
-    seed: u64,
-    out: Option<&Path>,
-) -> Result<LinkSpec, RunError> {
-    let direction = outline.direction(&link);
-    let (described, metric) = (&direction.spec, outline.metric(&link));
-    let shares_state = described.queue.as_ref().is_some_and(|queue| queue.shares_state());
-    let (mut queue, mut class_queues) = (None, Vec::new());
-    if let Some(spec) = &described.queue {
-        let mut salts = stream(seed, &format!("link/{}/salt", link.name));
-        switch.at_link(&link.name);
-        // Validation has built every queue once before, but for its custom disciplines.
-        let refused = |error| RunError::Custom(format!("the queue `{}`: {error}", link.name));
-        let mut build = || spec.build_in(switch, described.rate, salts.next_u64()).map_err(refused);
-        let built = build()?;
-        let name = match (&**spec, custom) {
-            (QueueSpec::Python(python), Some(custom)) => custom.name(python),
-            _ => spec.name().to_owned(),
-        };
-        queue = Some((name, if shares_state { Queue::Discipline(built.into_discipline()) } else { built }));
-        if outline.has_class_queues(link.from) {
-            class_queues = (1..SharedMemory::CLASSES).map(|_| build()).collect::<Result<_, _>>()?;
-        }
-    }
-    let trace = outline.spec.traces.iter().find(|trace| trace.link == link.name);
-    Ok(LinkSpec {
-        rate: described.rate,
-        propagation: link.propagation,
-        queue,
-        class_queues,
-        shares_state,
-        from: link.from,
-        to: link.to,
-        metric,
-        service: service_steps(described.rate, described.service.iter().copied()),
-        impairments: impairments(&described.impairments),
-        trace: out
-            .zip(trace)
-            .map(|(out, trace)| TraceSpec { path: out.join(trace.file_name()), snaplen: trace.snaplen }),
-        watched_flows,
-        name: link.name,
-    })
-}
-
 /// By queue, the flows whose gauges are sampled there: named one by one or by their group. Only queues that are asked
 /// for are in it, so that the others, which may be as many as there are flows, cost nothing.
 fn watched_flows<'a>(plan: &Plan<'_>, scenario: &'a ScenarioSpec) -> BTreeMap<&'a str, Vec<u32>> {
@@ -204,19 +127,21 @@ fn watched_flows<'a>(plan: &Plan<'_>, scenario: &'a ScenarioSpec) -> BTreeMap<&'
     for gauges in scenario.probes.iter().flat_map(|probes| &probes.flow_gauges) {
         names.entry(&gauges.queue).or_default().extend(gauges.flows.iter().map(String::as_str));
     }
-    let watched_at = |names: &BTreeSet<&str>| {
-        let mut flow = 0;
-        let mut watched = Vec::new();
-        for planned in &plan.flows {
-            let group = &scenario.flows[planned.group];
-            if names.contains(planned.name.as_str()) || names.contains(group.name.as_str()) {
-                watched.push(flow);
-            }
-            flow += group.flows_each();
+    names.into_iter().map(|(queue, names)| (queue, flows_named(&names, plan, scenario))).collect()
+}
+
+/// The flows, named one by one or by their group.
+fn flows_named(names: &BTreeSet<&str>, plan: &Plan<'_>, scenario: &ScenarioSpec) -> Vec<u32> {
+    let mut flow = 0;
+    let mut named = Vec::new();
+    for planned in &plan.flows {
+        let group = &scenario.flows[planned.group];
+        if names.contains(planned.name.as_str()) || names.contains(group.name.as_str()) {
+            named.push(flow);
         }
-        watched
-    };
-    names.into_iter().map(|(queue, names)| (queue, watched_at(&names))).collect()
+        flow += group.flows_each();
+    }
+    named
 }
 
 /// A limit in packets.

@@ -18,6 +18,7 @@ mod python_classes;
 mod run;
 pub mod schema;
 mod tc;
+mod traces;
 mod validate;
 mod warnings;
 
@@ -35,3 +36,4 @@ pub use run::{run, run_on};
 #[cfg(feature = "oracle")]
 pub use run::{run_divided, run_in_order};
 pub use tc::{TcTarget, described_queues, tc_commands};
+pub use traces::TraceFile;

@@ -5,6 +5,7 @@ use forebay_document::{Document, Kind, Node, Path, escaped};
 use crate::ScenarioError;
 use crate::expand::expand;
 use crate::schema::ScenarioSpec;
+use crate::traces;
 use crate::validate::validate;
 
 /// The word for a scenario in messages.
@@ -70,6 +71,7 @@ impl Scenario {
     pub fn load(text: &str, file_name: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
         let mut document = Document::parse(SCENARIO, file_name, text, overrides)?;
         document.check_texts()?;
+        document.rewrite(|root| traces::inline(root, std::path::Path::new(file_name)))?;
         let written = document.rewrite(expand)?;
         let spec: ScenarioSpec = document.read()?;
         validate(&spec).map_err(|invalid| document.refused(invalid))?;

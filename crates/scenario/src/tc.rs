@@ -4,12 +4,11 @@
 //! a queue only below a shaper. Comments name everything in the scenario that Linux does not have, with its reason.
 
 mod classes;
+mod netem;
 mod qdisc;
 mod red;
 #[cfg(test)]
 mod tests;
-
-use std::fmt::Write as _;
 
 use forebay_document::escaped;
 use forebay_qdisc::DropTailConfig;
@@ -18,7 +17,7 @@ use forebay_units::{QueueSize, Rate, Span};
 use self::qdisc::Qdisc;
 use crate::Scenario;
 use crate::plan::{Plan, PlannedLink};
-use crate::schema::{LinkSpec, QueueSpec, SpanDistribution};
+use crate::schema::{LinkSpec, QueueSpec};
 
 /// Limit of a queue that has none in the scenario.
 const UNLIMITED_PACKETS: u64 = 1_000_000;
@@ -26,8 +25,6 @@ const UNLIMITED_PACKETS: u64 = 1_000_000;
 const TIMER_SLACK: Span = Span::from_microseconds(50);
 /// Room for the headers of a frame in the bucket, beyond the packet's own bytes.
 const HEADER_ROOM_BYTES: u64 = 100;
-/// Size of the smallest packets, which decide how many packets netem must hold.
-const SMALLEST_PACKET_BYTES: u64 = 64;
 
 /// The interface, and the size by which packets are converted to bytes.
 #[derive(Clone, Copy, Debug)]
@@ -100,53 +97,9 @@ fn script(link: &PlannedLink, spec: &LinkSpec, TcTarget { device, packet_bytes }
         }
         lines.extend(qdisc::counterpart(queue, port).lines(device, "1:1", "10:"));
     }
-    lines.extend(path_lines(link, spec, device));
+    lines.extend(netem::path_lines(link, spec, device));
     lines.push(format!("# To remove it: tc qdisc del dev {device} root"));
     lines.join("\n") + "\n"
-}
-
-/// Delay and impairments of the link. They belong behind the queue: netem at the same interface would take the queue's
-/// place.
-fn path_lines(link: &PlannedLink, link_spec: &LinkSpec, device: &str) -> Vec<String> {
-    let spec = &link_spec.impairments;
-    let (mut notes, mut netem) = (Vec::new(), String::new());
-    if !link_spec.service.is_empty() {
-        notes.push("# The scenario changes the rate during the run; here it stays.".to_owned());
-    }
-    let delay = link.propagation + spec.jitter.mean();
-    if delay > Span::ZERO {
-        let _ = write!(netem, " delay {}", exact_time(delay));
-    }
-    match spec.jitter {
-        SpanDistribution::Uniform(low, high) if low < high => {
-            let _ = write!(netem, " {}", exact_time((high - low) / 2));
-            if !spec.reordering {
-                notes.push("# Packets keep their order in the scenario; netem lets them overtake others.".to_owned());
-            }
-        }
-        SpanDistribution::Exponential(_) => {
-            notes.push("# netem has no exponential distribution: the jitter is its mean.".to_owned());
-        }
-        _ => {}
-    }
-    for (name, probability) in [("loss", spec.loss), ("duplicate", spec.duplication)] {
-        if probability > 0.0 {
-            let _ = write!(netem, " {name} {}%", number(probability * 100.0));
-        }
-    }
-    if netem.is_empty() {
-        return notes;
-    }
-    // netem's limit counts the packets that it delays.
-    let packets = (link_spec.rate.bytes_in(delay) / SMALLEST_PACKET_BYTES).max(1000);
-    notes.extend([
-        format!("# Delay and loss come after the queue. At the other end of the link, if {device} receives there:"),
-        "#   ip link add ifb0 type ifb && ip link set ifb0 up".to_owned(),
-        format!("#   tc qdisc add dev {device} handle ffff: ingress"),
-        format!("#   tc filter add dev {device} parent ffff: matchall action mirred egress redirect dev ifb0"),
-        format!("#   tc qdisc add dev ifb0 root netem limit {packets}{netem}"),
-    ]);
-    notes
 }
 
 impl Qdisc {

@@ -27,7 +27,7 @@ fn lossy_ethernet(spec: &ScenarioSpec) -> Option<Warning> {
     let has_pause = pauses(&adapter.pause, &adapter.priority_pause)
         || outline.ethernet_switches().any(|switch| pauses(&switch.spec.pause, &switch.spec.priority_pause));
     let is_of_ethernet = |ends: &[u32; 2]| ends.iter().all(|&node| outline.kind(node).is_ethernet());
-    let mut lossy = outline.ways().filter(|(_, direction)| direction.spec.impairments.loss > 0.0);
+    let mut lossy = outline.ways().filter(|(_, direction)| direction.spec.impairments.lose());
     let [one, other] = lossy.find(|(ends, _)| is_of_ethernet(ends))?.0.map(|node| outline.nodes[node as usize].name);
     has_pause.then(|| Warning {
         text: format!("the Ethernet has PAUSE, but the link between `{one}` and `{other}` loses frames"),

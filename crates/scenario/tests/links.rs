@@ -231,3 +231,114 @@ fn the_device_queue_of_a_host_limits_a_lossy_link_too() {
         result.warnings
     );
 }
+
+#[test]
+fn a_link_that_is_down_loses_what_it_sends() {
+    let down = "down = [{ from = \"200 ms\", to = \"500 ms\" }, { from = \"700 ms\", to = \"710 ms\" }]";
+    let result = star("1 s", down, &cbr("40 Mbps"));
+    // Five packets a millisecond, and those whose transmission an edge cuts.
+    let lost = count(&result.links, "bottleneck", "packets_lost");
+    assert!((1550..=1554).contains(&lost), "{lost}");
+    assert_eq!(count(&result.links, "bottleneck", "lost_outage"), lost);
+    assert_eq!(count(&result.flows, "f", "packets_dropped"), lost);
+}
+
+#[test]
+fn a_period_may_have_another_delay() {
+    let mean = |keys: &str| star("1 s", keys, &cbr("40 Mbps")).flows.floats("delay_mean_s")[0];
+    let plain = mean("");
+    let longer = mean("service = [{ delay = \"20 ms\", from = \"300 ms\", to = \"600 ms\" }]");
+    // 15 ms for 300 ms. For another 15 ms packets wait for those before them, which take longer.
+    assert!((longer - plain - (0.3 * 0.015 + 0.015 * 0.015 / 2.0)).abs() < 5e-5, "{}", longer - plain);
+    let shorter = mean("service = [{ delay = \"1 ms\", from = \"500 ms\" }, { rate = \"60 Mbps\", to = \"10 ms\" }]");
+    assert!((plain - shorter - 0.5 * 0.004).abs() < 5e-5, "{}", plain - shorter);
+}
+
+#[test]
+fn a_limit_counts_the_packets_on_their_way() {
+    // Ten packets in 5 ms are 16 Mb/s, less the packets that find no room at the moment of an arrival.
+    let result = star("1 s", "impairments.limit = 10", &cbr("40 Mbps"));
+    let delivered = count(&result.flows, "f", "packets_delivered") as f64;
+    assert!((1920.0..=2000.0).contains(&delivered), "{delivered}");
+    let lost = count(&result.links, "bottleneck", "lost_limit");
+    assert_eq!(count(&result.links, "bottleneck", "packets_lost"), lost);
+    assert!(lost > 2900, "{lost}");
+}
+
+#[test]
+fn chosen_packets_of_a_flow_are_lost() {
+    let lose = |lost: &str| {
+        let keys = format!("impairments.lose = [{{ flow = \"f\", {lost} }}]");
+        star("2 s", &keys, "transport.tcp = { max_window_segments = 20 }")
+    };
+    let result = lose("packets = [5, 3, 20, 20]");
+    assert_eq!(count(&result.links, "bottleneck", "packets_lost"), 3);
+    assert_eq!(count(&result.flows, "f", "packets_retransmitted"), 3);
+    assert!(result.links.counts("packets_lost").iter().sum::<u64>() == 3);
+    // No acknowledgement crosses the bottleneck in this direction.
+    assert_eq!(count(&lose("acks = [1, 2]").links, "bottleneck", "packets_lost"), 0);
+}
+
+#[test]
+fn every_fifth_packet_is_early() {
+    let mean = |keys: &str| {
+        star("2 s", &format!("impairments = {{ {keys} }}"), &cbr("8 Mbps")).flows.floats("delay_mean_s")[0]
+    };
+    let early = mean("jitter = \"10 ms\", reordering = { probability = 1, gap = 5 }");
+    assert!((early - mean("") - 0.8 * 0.010).abs() < 5e-5, "{early}");
+}
+
+#[test]
+fn packets_wait_for_slots() {
+    // A slot each 10 ms, which takes all that is ready: half of it on average, and the first one's wait.
+    let mean = |keys: &str| {
+        star("2 s", &format!("impairments = {{ {keys} }}"), &cbr("8 Mbps")).flows.floats("delay_mean_s")[0]
+    };
+    let slots = mean("slots = { min = \"10 ms\" }");
+    let expected = (1..=10).map(f64::from).sum::<f64>() / 10.0 * 1e-3;
+    assert!((slots - mean("") - expected).abs() < 6e-4, "{}", slots - mean(""));
+}
+
+#[test]
+fn a_trace_is_the_rate_of_the_link() {
+    let rate = |trace: &str| star("2 s", &format!("trace = {trace}"), &cbr("70 Mbps")).flows.floats("goodput_bps")[0];
+    // Packets share opportunities: 1504 B each millisecond.
+    let opportunities = rate("{ opportunities = { times_ms = [1] } }");
+    assert!((opportunities / 12.032e6 - 1.0).abs() < 0.01, "{opportunities}");
+    let half = rate("{ opportunities = { times_ms = [1], bytes = \"752 B\" } }");
+    assert!((half / 6.016e6 - 1.0).abs() < 0.01, "{half}");
+    let steps = "[{ duration = \"100 ms\", rate = \"10 Mbps\" }, { duration = \"50 ms\", rate = \"0 bps\" }, \
+                 { duration = \"50 ms\", rate = \"60 Mbps\" }]";
+    let steps = rate(&format!("{{ steps = {steps} }}"));
+    assert!((steps / 20e6 - 1.0).abs() < 0.01, "{steps}");
+}
+
+#[test]
+fn a_trace_comes_from_a_file_and_stays_in_the_scenario() {
+    let folder = std::env::temp_dir().join(format!("forebay-traces-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("cell.mahimahi"), "1\n2\n2\n").unwrap();
+    std::fs::write(folder.join("bus.csv"), "duration_ms,bandwidth_kbps,latency_ms\n100,5000.5,7\n").unwrap();
+    let text = |file: &str| {
+        format!(
+            "duration = \"1 s\"\ntopology.star = {{ access = {{ rate = \"1 Gbps\", delay = \"1 ms\" }}, bottleneck = \
+             {{ rate = \"20 Mbps\", delay = \"1 ms\", trace.file = \"{file}\" }} }}\n[[flows]]\nname = \"f\"\n{}",
+            cbr("10 Mbps")
+        )
+    };
+    let name = folder.join("scenario.toml").to_str().unwrap().to_owned();
+    for file in ["cell.mahimahi", "bus.csv"] {
+        let scenario =
+            Scenario::load(&text(file), &name, &[]).unwrap_or_else(|error| panic!("{}", error.render(false)));
+        // Without the file.
+        let again = Scenario::load(&scenario.to_toml(), "elsewhere.toml", &[]).unwrap();
+        let digests = [&scenario, &again].map(|scenario| run(scenario, None, None, &mut |_| true).unwrap().digest);
+        assert_eq!(digests[0], digests[1]);
+    }
+    std::fs::write(folder.join("cell.mahimahi"), "1\n2\nx\n").unwrap();
+    for (file, message) in [("cell.mahimahi", "line 3 is \"x\""), ("none.csv", "cannot read `none.csv`")] {
+        let error = Scenario::load(&text(file), &name, &[]).unwrap_err().render(false);
+        assert!(error.contains(message) && error.contains("trace.file"), "{error}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

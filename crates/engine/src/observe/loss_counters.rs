@@ -23,3 +23,41 @@ impl LossCounters {
         self.directions.values().map(|(_, measured)| measured).sum()
     }
 }
+
+/// Why a link lost a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LossReason {
+    /// By its loss model, or because it was chosen.
+    Random,
+    /// The link was down.
+    Outage,
+    /// Too many packets were on their way.
+    Limit,
+}
+
+impl LossReason {
+    pub const ALL: [Self; 3] = [Self::Random, Self::Outage, Self::Limit];
+
+    /// The column that counts them in results; `None` if there is only that of all losses.
+    pub const fn column(self) -> Option<&'static str> {
+        match self {
+            Self::Random => None,
+            Self::Outage => Some("lost_outage"),
+            Self::Limit => Some("lost_limit"),
+        }
+    }
+}
+
+/// Packets that a link lost, also by reason in the measured interval.
+#[derive(Default)]
+pub(crate) struct LinkLosses {
+    pub all: LossCounters,
+    pub by_reason: [u64; LossReason::ALL.len()],
+}
+
+impl LinkLosses {
+    pub fn add(&mut self, packet: &Packet, reason: LossReason, interval: &MeasuredInterval) {
+        self.all.add(packet, interval);
+        self.by_reason[reason as usize] += u64::from(interval.contains(packet.time));
+    }
+}

@@ -213,7 +213,7 @@ impl Report {
     }
 
     pub(crate) fn link(&mut self, mut link: LinkReport) {
-        self.lost(&link.lost);
+        self.lost(&link.lost.all);
         self.duplicated(&link.duplicated);
         if let Some(series) = link.series.take() {
             let name = self.link_name(link.number).to_owned();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use forebay_qdisc::{Backlog, Rate, Span};
 use forebay_records::StringColumn;
 
-use crate::observe::loss_counters::LossCounters;
+use crate::observe::loss_counters::{LinkLosses, LossCounters};
 use crate::observe::queue_counters::FlowAtQueue;
 use crate::observe::queue_counters::QueueRecord;
 use crate::observe::queue_series::FlowGauges;
@@ -30,7 +30,7 @@ pub(crate) struct LinkReport {
     pub hops: u64,
     pub packets: u64,
     pub bytes: u64,
-    pub lost: LossCounters,
+    pub lost: LinkLosses,
     pub duplicated: LossCounters,
     pub tracer: Option<Box<Tracer>>,
     pub series: Option<Vec<f64>>,

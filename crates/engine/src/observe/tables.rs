@@ -4,6 +4,7 @@ use forebay_qdisc::DropReason;
 use forebay_records::{Column, StringColumn, Table};
 
 use crate::observe::digest::{PACKETS_DUPLICATED, STATE_BYTES};
+use crate::observe::loss_counters::LossReason;
 use crate::observe::reported::{AdapterReport, LinkReport, PortReport};
 
 #[derive(Default)]
@@ -46,6 +47,8 @@ pub(crate) struct LinkTable {
     packets: Vec<u64>,
     bytes: Vec<u64>,
     lost: Vec<u64>,
+    /// By reason, and empty without such losses.
+    lost_by_reason: [Vec<u64>; LossReason::ALL.len()],
     duplicated: Vec<u64>,
     /// On all links.
     pub hops: u64,
@@ -109,6 +112,7 @@ impl LinkTable {
             bytes: counts.clone(),
             duplicated: counts.clone(),
             lost: counts,
+            lost_by_reason: Default::default(),
             hops: 0,
             missing: links,
         }
@@ -120,7 +124,13 @@ impl LinkTable {
         self.utilization[row] = link.utilization;
         self.packets[row] = link.packets;
         self.bytes[row] = link.bytes;
-        self.lost[row] = link.lost.measured();
+        self.lost[row] = link.lost.all.measured();
+        for (lost, &count) in self.lost_by_reason.iter_mut().zip(&link.lost.by_reason) {
+            if count > 0 {
+                lost.resize(self.lost.len(), 0);
+                lost[row] = count;
+            }
+        }
         self.duplicated[row] = link.duplicated.measured();
         self.hops += link.hops;
         self.missing -= 1;
@@ -134,6 +144,11 @@ impl LinkTable {
         table.push("packets", Column::Count(self.packets));
         table.push("bytes", Column::Count(self.bytes));
         table.push("packets_lost", Column::Count(self.lost));
+        for (reason, lost) in LossReason::ALL.iter().zip(self.lost_by_reason) {
+            if let Some(column) = reason.column().filter(|_| !lost.is_empty()) {
+                table.push(column, Column::Count(lost));
+            }
+        }
         table.push(PACKETS_DUPLICATED, Column::Count(self.duplicated));
         table
     }

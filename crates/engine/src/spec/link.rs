@@ -1,10 +1,12 @@
 //! A link and the queue at its sending end.
 
+use std::sync::Arc;
+
 use forebay_qdisc::{Queue, Rate, Span, Time};
 
 use crate::observe::trace::TraceSpec;
 use crate::packet::{FlowId, Packet};
-use crate::spec::{Distribution, NodeIndex};
+use crate::spec::{Impairments, NodeIndex};
 
 /// Index of a link, in the order of [`NetworkBuilder::add_link`](crate::NetworkBuilder::add_link).
 pub type LinkId = u32;
@@ -18,26 +20,13 @@ pub struct ServiceStep {
     pub rate: Option<Rate>,
 }
 
-/// Loss, duplication and jitter of packets after their transmission, in the order of the fields. PAUSE frames are
-/// spared.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Impairments {
-    /// Probability that a packet comes twice.
-    pub duplication: f64,
-    /// Probability that a packet is lost, drawn for each copy.
-    pub loss: f64,
-    /// Additional delay in picoseconds, drawn for each copy.
-    pub jitter: Option<Distribution>,
-    /// Whether a packet with a short delay may overtake others. Otherwise it comes no earlier than those before it.
-    pub reorders: bool,
-}
-
-impl Impairments {
-    /// Whether there are any.
-    #[must_use]
-    pub fn are_some(&self) -> bool {
-        self.duplication > 0.0 || self.loss > 0.0 || self.jitter.is_some()
-    }
+/// When a link may send, as mahimahi's traces have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opportunities {
+    /// The times of opportunities in milliseconds, not decreasing, the last one above 0. They repeat with this period.
+    pub times_ms: Arc<[u32]>,
+    /// Bytes that each carries.
+    pub bytes: u32,
 }
 
 /// One direction of a link, with the queue at its sending end.
@@ -64,6 +53,8 @@ pub struct LinkSpec {
     /// Changes of the rate, in the order of time. None: the same rate throughout. An Ethernet switch sends frames at
     /// the link's own rate, and paces them. An adapter has none.
     pub service: Vec<ServiceStep>,
+    /// When it may send, in place of a rate. Not at an Ethernet.
+    pub opportunities: Option<Opportunities>,
     /// Loss, duplication and jitter on the way.
     pub impairments: Impairments,
     /// Where its packets are recorded.

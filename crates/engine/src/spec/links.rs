@@ -8,7 +8,7 @@ use forebay_records::StringColumn;
 use crate::forwarding::Edge;
 use crate::observe::trace::TraceSpec;
 use crate::packet::{FlowId, Packet};
-use crate::spec::link::{Impairments, LinkId, LinkSpec, ServiceStep};
+use crate::spec::{Impairments, LinkId, LinkSpec, Opportunities, ServiceStep};
 
 /// Links in the order in which they were added.
 #[derive(Default)]
@@ -39,6 +39,7 @@ pub(crate) struct LinkExtras {
     pub trace: Option<TraceSpec>,
     pub watched_flows: Vec<FlowId>,
     pub service: Vec<ServiceStep>,
+    pub opportunities: Option<Opportunities>,
     pub impairments: Impairments,
 }
 
@@ -56,6 +57,7 @@ impl Links {
             class_queues,
             shares_state,
             service,
+            opportunities,
             impairments,
             trace,
             watched_flows,
@@ -65,8 +67,8 @@ impl Links {
         let fastest = service.iter().filter_map(|step| step.rate).fold(rate, Rate::max);
         let edge = Edge { from, to, metric };
         self.all.push(LinkParameters { edge, rate, fastest, propagation, has_queue, is_impaired, shares_state });
-        if has_queue || is_impaired || trace.is_some() || !service.is_empty() {
-            let extras = LinkExtras { queue, class_queues, trace, watched_flows, service, impairments };
+        if has_queue || is_impaired || trace.is_some() || !service.is_empty() || opportunities.is_some() {
+            let extras = LinkExtras { queue, class_queues, trace, watched_flows, service, opportunities, impairments };
             self.extras.insert(number, extras);
         }
         number

@@ -64,6 +64,7 @@ pub fn plain_link(name: &str, (from, to): (NodeIndex, NodeIndex), rate: Rate, pr
         class_queues: Vec::new(),
         shares_state: false,
         service: Vec::new(),
+        opportunities: None,
         impairments: Impairments::default(),
         trace: None,
         watched_flows: Vec::new(),

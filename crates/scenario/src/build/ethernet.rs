@@ -34,7 +34,7 @@ pub(super) fn adapter(planned: &PlannedAdapter<'_>) -> AdapterSpec {
         egress_bytes: spec.egress_memory.0,
         flow_control: flow_control(spec.pause, spec.priority_pause),
         reaction: spec.reaction.on(line_rate),
-        service: super::service_steps(line_rate, service.iter().copied()),
+        service: super::links::period_steps(line_rate, service),
         congestion: congestion_management.cloned(),
     }
 }
@@ -80,7 +80,7 @@ mod tests {
     use forebay_units::Bytes;
 
     use super::*;
-    use crate::build::service_steps;
+    use crate::build::links::period_steps;
     use crate::load::Scenario;
     use crate::plan::{Plan, PlannedKind};
     use crate::schema::ServicePeriod;
@@ -113,7 +113,7 @@ mod tests {
     }
 
     fn steps(periods: &[ServicePeriod]) -> Vec<(u64, u64)> {
-        let steps = service_steps(Rate::megabits(10_000), periods.iter().copied());
+        let steps = period_steps(Rate::megabits(10_000), periods);
         steps
             .iter()
             .map(|step| (step.from.picoseconds() / 1_000_000_000, step.rate.map_or(0, Rate::bits_per_second)))

@@ -93,7 +93,7 @@ pub fn plan_data(scenario: &Scenario) -> PlanData {
             name: link.name.clone(),
             ends: [link.from, link.to],
             rate: spec.rate,
-            fastest: spec.service.iter().filter_map(|period| period.rate).fold(spec.rate, Rate::max),
+            fastest: spec.fastest(),
             delay: spec.mean_delay(),
             least_delay: spec.delay.minimum(),
             queue: places.get(&(link.links as usize, link.is_back)).copied(),

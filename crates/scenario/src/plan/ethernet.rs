@@ -80,7 +80,7 @@ impl Ethernet {
         LinkSpec {
             queue: self.queue.clone(),
             service: self.service_of(node, ServiceAt::Switch).collect(),
-            impairments: self.link.impairments,
+            impairments: self.link.impairments.clone(),
             ..LinkSpec::of(self.link.rate, SpanDistribution::Constant(self.link.delay))
         }
     }

@@ -13,7 +13,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::Serializer;
 
 use super::tagged::algorithms;
-use super::{FlowGroup, Impairments, OneOrMany, QueueSpec, ServicePeriod};
+use super::{FlowGroup, Impairments, OneOrMany, QueueSpec, RateOrZero, ServicePeriod};
 
 /// Nodes with adapters and switches, whose ports share memory. Full-duplex links of one rate connect them, with
 /// shortest-path routes. Links: `<from>-><to>`; the queue of a switch's output has
@@ -53,7 +53,7 @@ pub struct Ethernet {
 }
 
 /// A link of an Ethernet, in each direction.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EthernetLink {
     /// Rate.
@@ -204,9 +204,7 @@ pub struct Service {
     /// Name of the node.
     pub node: String,
     /// The rate, at most the link's. It may be "0 bps": no frame begins, and one that has begun goes on afterwards.
-    #[serde(deserialize_with = "super::link::rate_or_zero")]
-    #[schemars(with = "Rate")]
-    pub rate: Option<Rate>,
+    pub rate: RateOrZero,
     /// Start.
     #[serde(default)]
     pub from: Span,
@@ -222,7 +220,7 @@ impl Service {
     /// The period of this rate.
     #[must_use]
     pub fn period(&self) -> ServicePeriod {
-        ServicePeriod { rate: self.rate, from: self.from, to: self.to }
+        ServicePeriod { rate: Some(self.rate), delay: None, from: self.from, to: self.to }
     }
 }
 

@@ -1,12 +1,9 @@
 //! Links: rate, delay, queue, and what happens to packets on the way.
 
-use std::fmt;
-
 use forebay_units::{Rate, Span};
 use schemars::JsonSchema;
-use serde::de::{Deserializer, Error, Visitor};
 
-use super::{QueueSpec, SpanDistribution};
+use super::{Impairments, Outage, QueueSpec, RateTrace, ServicePeriod, SpanDistribution};
 
 /// One direction of a link: the queue of its sending port, its rate and its delay.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
@@ -19,10 +16,16 @@ pub struct LinkSpec {
     /// The queue of the sending port. Default: drop-tail without limit.
     #[serde(default)]
     pub queue: Option<Box<QueueSpec>>,
-    /// Periods in which the link has another rate.
+    /// Periods in which the link has another rate or delay.
     #[serde(default)]
     pub service: Vec<ServicePeriod>,
-    /// Loss, duplication and jitter of packets on the way.
+    /// The rate over time, in place of `rate`, for which queues are built. Default: none.
+    #[serde(default)]
+    pub trace: Option<RateTrace>,
+    /// Times in which the link is down. Default: none.
+    #[serde(default)]
+    pub down: Vec<Outage>,
+    /// Loss, duplication, jitter and order of packets on the way.
     #[serde(default)]
     pub impairments: Impairments,
 }
@@ -43,104 +46,56 @@ pub struct GraphLink {
     /// has none.
     #[serde(default)]
     pub queue: Option<Box<QueueSpec>>,
-    /// Periods in which the link has another rate. Between Ethernet switches their ports pace frames at this rate; an
-    /// adapter has none.
+    /// Periods in which the link has another rate or delay. Between Ethernet switches their ports pace frames at this
+    /// rate; an adapter has none.
     #[serde(default)]
     pub service: Vec<ServicePeriod>,
-    /// Loss, duplication and jitter of packets on the way. An Ethernet has losses alone.
+    /// The rate over time, in place of `rate`, for which queues are built. Default: none.
+    #[serde(default)]
+    pub trace: Option<RateTrace>,
+    /// Times in which the link is down. Default: none.
+    #[serde(default)]
+    pub down: Vec<Outage>,
+    /// Loss, duplication, jitter and order of packets on the way. An Ethernet has losses alone.
     #[serde(default)]
     pub impairments: Impairments,
     /// Length of the link for routing, in each direction; a route has the smallest sum.
     #[serde(default = "one_hop")]
     #[schemars(range(min = 1))]
     pub metric: u32,
-    /// The direction from `to` to `from`. Default: the same rate, delay, queue, service and impairments.
+    /// The direction from `to` to `from`. Default: the same rate, delay, queue, service, trace, outages
+    /// and impairments.
     #[serde(default)]
     pub reverse: Option<LinkSpec>,
-}
-
-/// A period in which a link has another rate.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ServicePeriod {
-    /// The rate. It may be "0 bps": a packet whose transmission has begun is sent when the rate is back.
-    #[serde(deserialize_with = "rate_or_zero")]
-    #[schemars(with = "Rate")]
-    pub rate: Option<Rate>,
-    /// Start.
-    #[serde(default)]
-    pub from: Span,
-    /// End. Default: the end of the run.
-    #[serde(default)]
-    pub to: Option<Span>,
-}
-
-/// Loss, duplication and jitter of packets after their transmission. They meet data and acknowledgements alike, each
-/// packet independently of others, but no PAUSE frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Impairments {
-    /// Probability that a packet is lost. Below 1.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub loss: f64,
-    /// Probability that a packet comes twice. Below 1. Each copy is lost or delayed by itself.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub duplication: f64,
-    /// Additional delay, drawn for each packet. Default: none.
-    pub jitter: SpanDistribution,
-    /// Whether packets with a short delay overtake others, as behind netem. Otherwise a packet comes no earlier than
-    /// those before it.
-    pub reordering: bool,
 }
 
 fn one_hop() -> u32 {
     1
 }
 
-/// A rate; `None` for zero.
-pub(super) fn rate_or_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rate>, D::Error> {
-    struct RateText;
-    impl Visitor<'_> for RateText {
-        type Value = Option<Rate>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a rate with its unit in quotes, such as \"100 Mbps\"")
-        }
-
-        fn visit_str<E: Error>(self, text: &str) -> Result<Option<Rate>, E> {
-            Rate::parse_or_zero(text).map_err(E::custom)
-        }
-    }
-    deserializer.deserialize_str(RateText)
-}
-
-impl ServicePeriod {
-    /// When it ends.
-    #[must_use]
-    pub fn until(&self) -> Span {
-        self.to.unwrap_or(Span::MAX)
-    }
-
-    /// Whether two periods have a time in common.
-    #[must_use]
-    pub fn overlaps(&self, other: &Self) -> bool {
-        self.from < other.until() && other.from < self.until()
-    }
-}
-
-impl Impairments {
-    /// Whether it has jitter.
-    #[must_use]
-    pub fn have_jitter(&self) -> bool {
-        self.jitter != SpanDistribution::default()
-    }
-}
-
 impl LinkSpec {
     /// A link without a queue of its own and without impairments.
     #[must_use]
     pub fn of(rate: Rate, delay: SpanDistribution) -> Self {
-        Self { rate, delay, queue: None, service: Vec::new(), impairments: Impairments::default() }
+        Self {
+            rate,
+            delay,
+            queue: None,
+            service: Vec::new(),
+            trace: None,
+            down: Vec::new(),
+            impairments: Impairments::default(),
+        }
+    }
+
+    /// The highest rate that it ever has; the mean of opportunities.
+    #[must_use]
+    pub fn fastest(&self) -> Rate {
+        let own = match &self.trace {
+            Some(trace) => trace.fastest().unwrap_or(self.rate),
+            None => self.rate,
+        };
+        self.service.iter().filter_map(ServicePeriod::highest_rate).fold(own, Rate::max)
     }
 
     /// The mean time from one end to the other: propagation and jitter.
@@ -166,8 +121,8 @@ impl GraphLink {
     /// The direction from `from` to `to`.
     #[must_use]
     pub fn forward(&self) -> LinkSpec {
-        let Self { rate, delay, queue, service, impairments, .. } = self.clone();
-        LinkSpec { rate, delay, queue, service, impairments }
+        let Self { rate, delay, queue, service, trace, down, impairments, .. } = self.clone();
+        LinkSpec { rate, delay, queue, service, trace, down, impairments }
     }
 
     /// The direction from `to` to `from`.

@@ -9,12 +9,15 @@ mod ecn;
 mod ethernet;
 mod flows;
 mod host;
+mod impairments;
 mod link;
 mod one_or_many;
+mod or_table;
 mod probes;
 mod python;
 mod queue;
 mod scenario;
+mod service;
 mod switch;
 mod tagged;
 mod topology;
@@ -31,12 +34,17 @@ pub use flows::{
     Constant, Direction, Enters, FlowGroup, OnOff, PacketSize, Poisson, RateStep, Transport, Udp, UdpPattern,
 };
 pub use host::{HostJitter, HostQueue};
-pub use link::{GraphLink, Impairments, LinkSpec, ServicePeriod};
+pub use impairments::{
+    CorrelatedLoss, DrawnLoss, EarlyPackets, FourState, GilbertElliott, Impairments, LossModel, LostPackets,
+    Reordering, Slots,
+};
+pub use link::{GraphLink, LinkSpec};
 pub use one_or_many::OneOrMany;
 pub use probes::{FlowGauges, Probes, SeriesKind, Trace};
 pub(crate) use queue::disciplines;
 pub use queue::{QueueSpec, Switch};
 pub use scenario::ScenarioSpec;
+pub use service::{Opportunities, Outage, RateOrZero, RateTrace, ServicePeriod, TraceStep};
 pub(crate) use switch::SCHEDULERS;
 pub use switch::{Cells, Cioq, Fabric, InputQueued, SwitchTopology};
 pub(crate) use tagged::Algorithm;

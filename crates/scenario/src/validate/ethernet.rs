@@ -129,7 +129,7 @@ fn services(ethernet: &Ethernet, path: &Path) -> Validity {
             return Err(Invalid::new(at.key("node"), message, label).with_help(help));
         }
         links::service_period(&service.period(), &at)?;
-        if let Some(rate) = service.rate {
+        if let Some(rate) = service.rate.0 {
             let link = ethernet.link.rate;
             let above = || format!("a service of {rate} over a link of {link}");
             require(rate <= link, || at.key("rate"), above, "expected at most the link's rate")?;

@@ -141,9 +141,10 @@ fn ethernet_link(link: &GraphLink, switches: [bool; 2], is_inside: bool, at: &Pa
     let back = link.reverse.as_ref().map_or_else(|| at.clone(), |_| at.key("reverse"));
     for ((spec, at), is_switch) in [(link.forward(), at.clone()), (link.backward(), back)].into_iter().zip(switches) {
         links::ethernet_impairments(&spec.impairments, &at.key("impairments"))?;
+        links::ethernet_service(&spec, &at)?;
         for (number, period) in spec.service.iter().enumerate() {
             let above = || format!("a service above {}, the rate of the link", spec.rate);
-            let holds = !is_switch || period.rate.is_none_or(|rate| rate <= spec.rate);
+            let holds = !is_switch || period.highest_rate().is_none_or(|rate| rate <= spec.rate);
             require(holds, || at.key("service").index(number).key("rate"), above, "expected at most the link's rate")?;
         }
     }

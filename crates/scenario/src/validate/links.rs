@@ -1,12 +1,13 @@
 //! Links and their queues.
 
-use forebay_document::{Invalid, Path};
-use forebay_units::QueueSize;
+use forebay_document::{Invalid, Path, did_you_mean};
+use forebay_units::{QueueSize, Span};
 
 use super::check::{DAY, LONGEST_RUN, Validity, check_fraction, check_rate, check_span, out_of_bounds, require};
 use crate::plan::outline::{Links, Outline, Traffic};
 use crate::schema::{
-    FlowGroup, Impairments, LinkSpec, QueueSpec, ServicePeriod, SizeDistribution, SpanDistribution, Switch, Transport,
+    DrawnLoss, FlowGroup, FourState, GilbertElliott, Impairments, LinkSpec, LossModel, LostPackets, Outage, QueueSpec,
+    RateTrace, Reordering, ServicePeriod, SizeDistribution, SpanDistribution, Switch, Transport,
 };
 
 pub(super) fn validate(outline: &Outline<'_>) -> Validity {
@@ -16,7 +17,7 @@ pub(super) fn validate(outline: &Outline<'_>) -> Validity {
         let Some(path) = &direction.path else { continue };
         // Both directions of a link, and all links of an Ethernet, may have one description.
         if checked != Some(path) {
-            link(&direction.spec, largest.of(direction.traffic), path)?;
+            link(&direction.spec, largest.of(direction.traffic), &outline.spec.flows, path)?;
             checked = Some(path);
         }
     }
@@ -67,15 +68,90 @@ fn data_packet(transport: &Transport) -> u64 {
     }
 }
 
-fn link(spec: &LinkSpec, largest: u64, path: &Path) -> Validity {
+fn link(spec: &LinkSpec, largest: u64, groups: &[FlowGroup], path: &Path) -> Validity {
     check_rate(spec.rate, &path.key("rate"))?;
     check_span(&spec.delay, DAY, &path.key("delay"))?;
     service(&spec.service, &path.key("service"))?;
+    if let Some(trace) = &spec.trace {
+        let path = path.key("trace");
+        let has_rates = spec.service.iter().any(|period| period.rate.is_some());
+        let message = || "the link has a rate from `trace` and one from `service`".to_owned();
+        require(!has_rates, || path.clone(), message, "expected one of the two")?;
+        self::trace(trace, &path)?;
+    }
+    outages(&spec.down, &path.key("down"))?;
     impairments(&spec.impairments, &path.key("impairments"))?;
+    for (index, lost) in spec.impairments.lose.iter().enumerate() {
+        lost_packets(lost, groups, &path.key("impairments.lose").index(index))?;
+    }
     spec.queue.as_ref().map_or(Ok(()), |queue| self::queue(queue, spec, largest, &path.key("queue")))
 }
 
-/// Checks the periods in which a link has another rate.
+/// The bounds of the bytes of an opportunity.
+const OPPORTUNITY_BYTES: std::ops::RangeInclusive<u64> = 1..=1 << 24;
+
+fn trace(trace: &RateTrace, path: &Path) -> Validity {
+    match trace {
+        RateTrace::File(_) => Ok(()),
+        RateTrace::Steps(steps) => {
+            let path = path.key("steps");
+            let label = "expected a step with a rate above 0";
+            require(
+                steps.iter().any(|step| step.rate.0.is_some()),
+                || path.clone(),
+                || "a trace without a rate".into(),
+                label,
+            )?;
+            for (index, step) in steps.iter().enumerate() {
+                let at = path.index(index);
+                step.rate.0.map_or(Ok(()), |rate| check_rate(rate, &at.key("rate")))?;
+                let message = || format!("a step of {}", step.duration);
+                let holds = step.duration > Span::ZERO && step.duration <= DAY;
+                require(holds, || at.key("duration"), message, "expected more than 0 and at most 24 h")?;
+            }
+            Ok(())
+        }
+        RateTrace::Opportunities(trace) => {
+            let path = path.key("opportunities");
+            let at = || path.key("times_ms");
+            let is_some = trace.times_ms.last().is_some_and(|&last| last > 0);
+            let label = "expected times in milliseconds, the last one above 0";
+            require(is_some, at, || "a trace without opportunities".into(), label)?;
+            let decrease = trace.times_ms.windows(2).position(|pair| pair[0] > pair[1]);
+            if let Some(index) = decrease {
+                let (before, this) = (trace.times_ms[index], trace.times_ms[index + 1]);
+                let message = format!("an opportunity at {this} ms after one at {before} ms");
+                return Err(Invalid::new(at().index(index + 1), message, "expected times that do not decrease"));
+            }
+            let message = || format!("opportunities of {}", trace.bytes);
+            let label = "expected 1 B to 16777216 B";
+            require(OPPORTUNITY_BYTES.contains(&trace.bytes.0), || path.key("bytes"), message, label)
+        }
+    }
+}
+
+fn outages(outages: &[Outage], path: &Path) -> Validity {
+    for (index, outage) in outages.iter().enumerate() {
+        let at = path.index(index);
+        times(outage.from, outage.to, "an outage", &at)?;
+    }
+    Ok(())
+}
+
+/// Checks that an Ethernet's link is up, and has one delay.
+pub(super) fn ethernet_service(spec: &LinkSpec, path: &Path) -> Validity {
+    let delays = spec.service.iter().any(|period| period.delay.is_some());
+    for (key, given, label) in [
+        ("trace", spec.trace.is_some(), "expected `service`, whose rates are at most the link's"),
+        ("down", !spec.down.is_empty(), "expected none: PAUSE keeps frames from loss only on links that are up"),
+        ("service", delays, "expected periods without `delay`: headroom follows from it"),
+    ] {
+        require(!given, || path.key(key), || format!("`{key}` of a link of an Ethernet"), label)?;
+    }
+    Ok(())
+}
+
+/// Checks the periods in which a link has another rate or delay.
 pub(super) fn service(periods: &[ServicePeriod], path: &Path) -> Validity {
     for (index, period) in periods.iter().enumerate() {
         let at = path.index(index);
@@ -89,15 +165,26 @@ pub(super) fn service(periods: &[ServicePeriod], path: &Path) -> Validity {
 
 /// Checks a period by itself.
 pub(super) fn service_period(period: &ServicePeriod, path: &Path) -> Validity {
-    if let Some(rate) = period.rate {
+    let message = || "a service without a rate and a delay".to_owned();
+    require(period.rate.is_some() || period.delay.is_some(), || path.clone(), message, "expected `rate` or `delay`")?;
+    if let Some(rate) = period.highest_rate() {
         check_rate(rate, &path.key("rate"))?;
     }
-    for (key, span) in [("from", Some(period.from)), ("to", period.to)] {
+    if let Some(delay) = period.delay {
+        check_span(&SpanDistribution::Constant(delay), DAY, &path.key("delay"))?;
+    }
+    times(period.from, period.to, "a service", path)
+}
+
+/// Checks the bounds of a period, `what`.
+fn times(from: Span, to: Option<Span>, what: &str, path: &Path) -> Validity {
+    for (key, span) in [("from", Some(from)), ("to", to)] {
         let Some(span) = span else { continue };
         check_span(&SpanDistribution::Constant(span), LONGEST_RUN, &path.key(key))?;
     }
-    let message = || format!("a service from {} to {}", period.from, period.until());
-    require(period.from < period.until(), || path.key("to"), message, "expected more than `from`")
+    let until = to.unwrap_or(Span::MAX);
+    let message = || format!("{what} from {from} to {until}");
+    require(from < until, || path.key("to"), message, "expected more than `from`")
 }
 
 /// The error for periods that overlap. The later one in the file is at `path`.
@@ -107,20 +194,111 @@ pub(super) fn two_rates(place: &str, earlier: &ServicePeriod, later: &ServicePer
         .with_help("set `to` of one so that it ends before the other begins".to_owned())
 }
 
-pub(super) fn impairments(spec: &Impairments, path: &Path) -> Validity {
-    check_fraction(spec.loss, true, &path.key("loss"))?;
+fn impairments(spec: &Impairments, path: &Path) -> Validity {
+    loss(&spec.loss, &path.key("loss"))?;
     check_fraction(spec.duplication, true, &path.key("duplication"))?;
+    let at_least_one = |value: Option<u64>, path: &Path| {
+        require(value != Some(0), || path.clone(), || format!("`{}` is 0", path.name()), "expected at least 1")
+    };
+    at_least_one(spec.limit, &path.key("limit"))?;
     check_span(&spec.jitter, DAY, &path.key("jitter"))?;
-    let message = || "`reordering` without `jitter`".to_owned();
+    check_fraction(spec.jitter_correlation, false, &path.key("jitter_correlation"))?;
+    let is_uniform = matches!(spec.jitter, SpanDistribution::Uniform(..));
+    let message = || "`jitter_correlation` without a uniform `jitter`".to_owned();
+    let label = "expected a `jitter` such as { uniform = [\"0 ms\", \"5 ms\"] }";
+    require(spec.jitter_correlation == 0.0 || is_uniform, || path.key("jitter_correlation"), message, label)?;
     let varies = !matches!(spec.jitter, SpanDistribution::Constant(_));
-    let label = "expected a `jitter` that is drawn: packets with a short one overtake others";
-    require(!spec.reordering || varies, || path.key("reordering"), message, label)
+    let (holds, message, label) = match spec.reordering {
+        Reordering::ByDelay(reorders) => (
+            !reorders || varies,
+            "`reordering` without `jitter`",
+            "expected a `jitter` that is drawn: packets with a short one overtake others",
+        ),
+        Reordering::Early(early) => {
+            let path = path.key("reordering");
+            check_fraction(early.probability, false, &path.key("probability"))?;
+            check_fraction(early.correlation, false, &path.key("correlation"))?;
+            at_least_one(Some(early.gap.into()), &path.key("gap"))?;
+            (
+                spec.have_jitter(),
+                "`reordering` without `jitter`",
+                "expected a `jitter`, which early packets do not have",
+            )
+        }
+    };
+    require(holds, || path.key("reordering"), || message.to_owned(), label)?;
+    let Some(slots) = spec.slots else { return Ok(()) };
+    let path = path.key("slots");
+    for (key, span) in [("min", Some(slots.min)), ("max", slots.max)] {
+        span.map_or(Ok(()), |span| check_span(&SpanDistribution::Constant(span), DAY, &path.key(key)))?;
+    }
+    let most = slots.max.unwrap_or(slots.min);
+    let message = || format!("slots {} to {most} apart", slots.min);
+    require(slots.min > Span::ZERO && slots.min <= most, || path.clone(), message, "expected 0 < `min` <= `max`")?;
+    at_least_one(slots.packets, &path.key("packets"))?;
+    at_least_one(slots.bytes.map(|bytes| bytes.0), &path.key("bytes"))
+}
+
+fn loss(model: &LossModel, path: &Path) -> Validity {
+    let fractions = |path: &Path, values: &[(&str, f64)]| {
+        values.iter().try_for_each(|(key, value)| check_fraction(*value, false, &path.key(key)))
+    };
+    let above_zero = |path: Path, value: f64| {
+        let message = format!("`{}` is 0", path.name());
+        require(value > 0.0, || path, || message, "expected more than 0, or the state never ends")
+    };
+    match model {
+        LossModel::Probability(probability) => check_fraction(*probability, true, path),
+        LossModel::Drawn(DrawnLoss::Correlated(loss)) => {
+            let path = path.key("correlated");
+            check_fraction(loss.probability, true, &path.key("probability"))?;
+            check_fraction(loss.correlation, true, &path.key("correlation"))
+        }
+        LossModel::Drawn(DrawnLoss::GilbertElliott(chain)) => {
+            let path = path.key("gilbert_elliott");
+            let GilbertElliott { to_bad, to_good, loss_in_bad, loss_in_good } = *chain;
+            let keys = [("to_bad", to_bad), ("to_good", to_good)];
+            fractions(&path, &keys)?;
+            fractions(&path, &[("loss_in_bad", loss_in_bad), ("loss_in_good", loss_in_good)])?;
+            above_zero(path.key("to_good"), to_good)
+        }
+        LossModel::Drawn(DrawnLoss::FourState(chain)) => {
+            let path = path.key("four_state");
+            let FourState { p13, p31, p32, p23, p14 } = *chain;
+            fractions(&path, &[("p13", p13), ("p31", p31), ("p32", p32), ("p23", p23), ("p14", p14)])?;
+            for (one, other, sum) in [("p13", "p14", p13 + p14), ("p31", "p32", p31 + p32)] {
+                let message = || format!("`{one}` and `{other}` add up to {sum}");
+                require(sum <= 1.0, || path.key(one), message, "expected at most 1")?;
+            }
+            above_zero(path.key("p31"), p31)?;
+            above_zero(path.key("p23"), p23)
+        }
+    }
+}
+
+fn lost_packets(lost: &LostPackets, groups: &[FlowGroup], path: &Path) -> Validity {
+    let names = groups.iter().map(|group| group.name.as_str());
+    let of_group = |name: &str| {
+        lost.flow == name
+            || lost.flow.strip_prefix(name).is_some_and(|rest| rest.starts_with('-') || rest.starts_with('/'))
+    };
+    if !names.clone().any(of_group) {
+        let message = format!("there is no flow `{}`", lost.flow);
+        let help = did_you_mean(&lost.flow, names);
+        return Err(Invalid::new(path.key("flow"), message, "expected the name of a flow or a group").with_help(help));
+    }
+    let numbers = lost.packets.iter().chain(&lost.acks);
+    let is_some = numbers.clone().next().is_some() && !numbers.clone().any(|&number| number == 0);
+    let message = || "packets to lose need numbers from 1 on".to_owned();
+    require(is_some, || path.clone(), message, "expected `packets` or `acks` such as [1, 5]")
 }
 
 /// Checks that the impairments of an Ethernet's link are losses alone.
 pub(super) fn ethernet_impairments(spec: &Impairments, path: &Path) -> Validity {
     impairments(spec, path)?;
     for (key, given, label) in [
+        ("limit", spec.limit.is_some(), "expected none: the delay of an Ethernet holds every frame"),
+        ("slots", spec.slots.is_some(), "expected none: headroom follows from the delay"),
         ("duplication", spec.duplication > 0.0, "expected none: headroom has no room for frames that come twice"),
         ("jitter", spec.have_jitter(), "expected none: headroom follows from the delay"),
     ] {

@@ -1,0 +1,151 @@
+//! Files with the rate of a link over time.
+//!
+//! Two formats are read. mahimahi's has a time in milliseconds in each line, at which 1504 bytes may leave. CSV has a
+//! line of names and a line for each step, with the columns `duration_ms` and `bandwidth_kbps`; other columns are
+//! skipped.
+
+use std::path::Path as FilePath;
+
+use forebay_document::{Invalid, Node, Path};
+
+/// A trace as it is in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TraceFile {
+    /// Times in milliseconds, not decreasing, the last one above 0.
+    Opportunities(Vec<u32>),
+    /// Steps: how long each lasts in milliseconds, and its rate in kb/s.
+    Steps(Vec<(f64, f64)>),
+}
+
+/// The longest step, in milliseconds.
+const LONGEST_STEP_MS: f64 = 86_400_000.0;
+/// The fastest rate, in kb/s.
+const FASTEST_KBPS: f64 = 1e10;
+
+impl TraceFile {
+    /// Reads the text of a file: CSV if its first line has letters, else mahimahi's format.
+    ///
+    /// # Errors
+    /// The first line that is wrong, with the reason.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let is_csv = text.lines().next().is_some_and(|line| line.contains(|letter: char| letter.is_alphabetic()));
+        if is_csv { Self::csv(text) } else { Self::mahimahi(text) }
+    }
+
+    fn mahimahi(text: &str) -> Result<Self, String> {
+        let (mut times, mut last) = (Vec::new(), 0);
+        for (line, number) in text.lines().zip(1_u64..) {
+            let time: u32 = line
+                .trim()
+                .parse()
+                .map_err(|_| format!("line {number} is {line:?}: expected a time in milliseconds, a whole number"))?;
+            if time < last {
+                return Err(format!("line {number} is {time}, after {last}: times must not decrease"));
+            }
+            last = time;
+            times.push(time);
+        }
+        if last == 0 {
+            return Err("it has no opportunity after 0 ms".to_owned());
+        }
+        Ok(Self::Opportunities(times))
+    }
+
+    fn csv(text: &str) -> Result<Self, String> {
+        let mut lines = text.lines().zip(1_u64..);
+        let names = lines.next().map_or("", |(line, _)| line);
+        let column = |name: &str| {
+            let place = names.split(',').position(|column| column.trim() == name);
+            place.ok_or_else(|| format!("line 1 is {names:?}: expected columns `duration_ms` and `bandwidth_kbps`"))
+        };
+        let columns = [column("duration_ms")?, column("bandwidth_kbps")?];
+        let mut steps = Vec::new();
+        for (line, number) in lines.filter(|(line, _)| !line.trim().is_empty()) {
+            let value = |place: usize, most: f64| {
+                let value = line.split(',').nth(place).and_then(|value| value.trim().parse().ok());
+                value.filter(|value: &f64| (0.0..=most).contains(value))
+            };
+            let step = value(columns[0], LONGEST_STEP_MS).filter(|duration| *duration > 0.0);
+            let step = step.zip(value(columns[1], FASTEST_KBPS)).ok_or_else(|| {
+                format!(
+                    "line {number} is {line:?}: expected a duration above 0 and up to a day, and a rate from 0 to 10 \
+                     Tb/s"
+                )
+            })?;
+            steps.push(step);
+        }
+        if steps.iter().all(|&(_, rate)| rate == 0.0) {
+            return Err("it has no step with a rate above 0".to_owned());
+        }
+        Ok(Self::Steps(steps))
+    }
+}
+
+/// Replaces the name of each link's trace file by its content, so that a scenario needs no other file from then on.
+/// `scenario` is the scenario's file: names are relative to its folder.
+///
+/// # Errors
+/// A file that cannot be read, or is no trace.
+pub(crate) fn inline(root: &mut Node, scenario: &FilePath) -> Result<(), Invalid> {
+    let Some(topology) = root.at_mut(&["topology"]) else { return Ok(()) };
+    topology.walk(&Path::default().key("topology"), &mut |table, path| {
+        let Some(trace) = table.at_mut(&["trace"]) else { return Ok(()) };
+        let Some(name) = trace.text("file").map(str::to_owned) else { return Ok(()) };
+        let refused = |message: String, label: &str| Err(Invalid::new(path.key("trace.file"), message, label));
+        let text = match std::fs::read_to_string(scenario.with_file_name(&name)) {
+            Ok(text) => text,
+            Err(error) => {
+                let label = "expected a file, relative to the folder of the scenario";
+                return refused(format!("cannot read `{name}`: {error}"), label);
+            }
+        };
+        match TraceFile::parse(&text) {
+            Ok(TraceFile::Opportunities(times)) => {
+                let times = trace.list_of(times.into_iter().map(|time| trace.with_integer(i128::from(time))));
+                let opportunities = trace.table_of([("times_ms", times)]);
+                *trace = trace.table_of([("opportunities", opportunities)]);
+            }
+            Ok(TraceFile::Steps(steps)) => {
+                let step = |(duration_ms, rate_kbps): (f64, f64)| {
+                    let duration = trace.with_text(format!("{duration_ms} ms"));
+                    trace.table_of([("duration", duration), ("rate", trace.with_text(format!("{rate_kbps} kbps")))])
+                };
+                let steps = trace.list_of(steps.into_iter().map(step));
+                *trace = trace.table_of([("steps", steps)]);
+            }
+            Err(reason) => return refused(format!("`{name}` is no trace: {reason}"), "this file"),
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_formats_are_read() {
+        assert_eq!(TraceFile::parse("0\n3\n3\n10\n"), Ok(TraceFile::Opportunities(vec![0, 3, 3, 10])));
+        let csv = "latency_ms,duration_ms, bandwidth_kbps\n100,1013,1285\n100,8.5,0\n";
+        assert_eq!(TraceFile::parse(csv), Ok(TraceFile::Steps(vec![(1013.0, 1285.0), (8.5, 0.0)])));
+    }
+
+    #[test]
+    fn what_is_no_trace_is_refused_by_its_line() {
+        for (text, message) in [
+            ("", "no opportunity after 0 ms"),
+            ("0\n0\n", "no opportunity after 0 ms"),
+            ("1\n\n2\n", "line 2 is \"\": expected a time"),
+            ("5\n4\n", "line 2 is 4, after 5"),
+            ("1\n-2\n", "line 2 is \"-2\""),
+            ("time,rate\n1,2\n", "expected columns `duration_ms` and `bandwidth_kbps`"),
+            ("duration_ms,bandwidth_kbps\n0,5\n", "line 2 is \"0,5\": expected a duration above 0"),
+            ("duration_ms,bandwidth_kbps\n1000\n", "line 2 is \"1000\""),
+            ("duration_ms,bandwidth_kbps\n1000,NaN\n", "line 2"),
+            ("duration_ms,bandwidth_kbps\n1000,0\n", "no step with a rate above 0"),
+        ] {
+            let error = TraceFile::parse(text).unwrap_err();
+            assert!(error.contains(message), "{text:?}: {error}");
+        }
+    }
+}
