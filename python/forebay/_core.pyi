@@ -45,6 +45,7 @@ __all__ = [
     "run_file",
     "sfb_bins",
     "slowest_rate",
+    "read_trace",
     "tc_commands",
 ]
 
@@ -302,6 +303,9 @@ def described_queues(text: str, file_name: str, overrides: _Overrides) -> list[s
 def tc_commands(
     text: str, file_name: str, overrides: _Overrides, link: str, device: str, packet_bytes: int
 ) -> str | None: ...
+def read_trace(
+    text: str, interval_s: float, outage_s: float
+) -> tuple[str, float, float, list[float], list[tuple[float, float]]]: ...
 def error_in_toml(
     text: str,
     file_name: str,

@@ -1132,16 +1132,20 @@ A class written in Python, alone or with its parameters.
 
 class ServicePeriod(BaseModel):
     """
-    A period in which a link has another rate.
+    A period in which a link has another rate or delay.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    rate: Rate
+    rate: Rate | None = None
     """
-    The rate. It may be "0 bps": a packet whose transmission has begun is sent when the rate is back.
+    The rate. It may be "0 bps": a packet whose transmission has begun is sent when the rate is back. Default: that of the link.
+    """
+    delay: Span | None = None
+    """
+    The propagation delay. Default: that of the link.
     """
     from_: Annotated[Span, Field(alias="from")] = "0 ps"
     """
@@ -1153,30 +1157,231 @@ class ServicePeriod(BaseModel):
     """
 
 
-class Impairments(BaseModel):
+class FileRateTrace(BaseModel):
     """
-    Loss, duplication and jitter of packets after their transmission. They meet data and acknowledgements alike, each packet independently of others, but no PAUSE frame.
+    A file, relative to the folder of the scenario: mahimahi's format, or CSV with columns `duration_ms` and `bandwidth_kbps`.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    loss: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    file: str
+
+
+TimesM = TypeAliasType("TimesM", Annotated[int, Field(ge=0)])
+
+
+class Opportunities(BaseModel):
     """
-    Probability that a packet is lost. Below 1.
+    Times at which a link may send. A packet leaves when its last byte has had a share. The rest of an opportunity is lost if no packet waits, and so is one at the time of an arrival.
     """
-    duplication: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    times_ms: list[TimesM]
     """
-    Probability that a packet comes twice. Below 1. Each copy is lost or delayed by itself.
+    The times in milliseconds, not decreasing, the last one above 0; they repeat with this period.
     """
-    jitter: Annotated[SpanDistribution, Field(validate_default=True)] = "0 ps"
+    bytes: Bytes = "1504 B"
     """
-    Additional delay, drawn for each packet. Default: none.
+    Bytes of an opportunity. Default: 1504 B, as in mahimahi.
     """
-    reordering: bool = False
+
+
+class TraceStep(BaseModel):
     """
-    Whether packets with a short delay overtake others, as behind netem. Otherwise a packet comes no earlier than those before it.
+    A rate and how long it lasts.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    duration: Span
+    """
+    How long it lasts.
+    """
+    rate: Rate
+    """
+    The rate. It may be "0 bps".
+    """
+
+
+class Outage(BaseModel):
+    """
+    A time in which a link is down. Packets whose transmission falls into it are lost.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    from_: Annotated[Span, Field(alias="from")] = "0 ps"
+    """
+    Start.
+    """
+    to: Span | None = None
+    """
+    End. Default: the end of the run.
+    """
+
+
+class CorrelatedLoss(BaseModel):
+    """
+    Losses of which each draw depends on the one before: x = (1 - c) u + c x'. They are rarer than `probability`, because such a sum is seldom near 0; to state a burst length, use the other models.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    probability: Annotated[float, Field(ge=0.0, le=1.0)]
+    """
+    A packet is lost if the draw is below this.
+    """
+    correlation: Annotated[float, Field(ge=0.0, le=1.0)]
+    """
+    c, from 0 to 1.
+    """
+
+
+class GilbertElliott(BaseModel):
+    """
+    The chain of Gilbert and Elliott. The share of lost packets is (`loss_in_good` r + `loss_in_bad` p) / (p + r), where p is `to_bad` and r is `to_good`. By default a burst has 1 / r packets.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    to_bad: Annotated[float, Field(ge=0.0, le=1.0)]
+    """
+    Probability that the state becomes bad, for each packet (netem's p).
+    """
+    to_good: Annotated[float, Field(ge=0.0, le=1.0)]
+    """
+    Probability that it becomes good again, for each packet (netem's r). Above 0.
+    """
+    loss_in_bad: Annotated[float, Field(ge=0.0, le=1.0)] = 1.0
+    """
+    Probability of loss in the bad state (netem's 1 - h). Default: 1.
+    """
+    loss_in_good: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    """
+    Probability of loss in the good state (netem's 1 - k). Default: 0.
+    """
+
+
+class FourState(BaseModel):
+    """
+    A chain of four states, for each packet (Salsano et al. 2012): received outside of bursts (1), received within a burst of losses (2), lost within a burst (3), lost alone (4).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    p13: Annotated[float, Field(ge=0.0, le=1.0)]
+    """
+    Probability that a burst of losses begins.
+    """
+    p31: Annotated[float, Field(ge=0.0, le=1.0)]
+    """
+    Probability that a burst ends after a loss. Above 0.
+    """
+    p32: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    """
+    Probability that packets are received within a burst. Default: 0.
+    """
+    p23: Annotated[float, Field(ge=0.0, le=1.0)] = 1.0
+    """
+    Probability that losses go on. Above 0. Default: 1.
+    """
+    p14: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    """
+    Probability that a packet alone is lost. Default: 0.
+    """
+
+
+Packet = TypeAliasType("Packet", Annotated[int, Field(ge=0)])
+
+
+Ack = TypeAliasType("Ack", Annotated[int, Field(ge=0)])
+
+
+class LostPackets(BaseModel):
+    """
+    Packets of a flow, by their numbers on this link from 1 on, that are lost.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    flow: str
+    """
+    Name of the flow, or of a group: each of its flows loses them.
+    """
+    packets: list[Packet] = []
+    """
+    Numbers of packets of its data, retransmissions included. Default: none.
+    """
+    acks: list[Ack] = []
+    """
+    Numbers of its acknowledgements. Default: none.
+    """
+
+
+class EarlyPackets(BaseModel):
+    """
+    Packets without jitter, by netem's rule: after `gap` - 1 other packets, each packet is one with this probability.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    probability: Annotated[float, Field(ge=0.0, le=1.0)]
+    """
+    Probability that a packet has no jitter.
+    """
+    correlation: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    """
+    How much each draw depends on the one before, from 0 to 1. Default: 0.
+    """
+    gap: Annotated[int, Field(ge=1)] = 1
+    """
+    At least 1. Default: 1.
+    """
+
+
+class Slots(BaseModel):
+    """
+    Times at which packets that are ready arrive.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    min: Span
+    """
+    Shortest time to the next slot.
+    """
+    max: Span | None = None
+    """
+    Longest time to the next slot; each is drawn between the two. Default: `min`.
+    """
+    packets: Annotated[int | None, Field(ge=1)] = None
+    """
+    Most packets of a slot. At least 1. Default: no bound.
+    """
+    bytes: Bytes | None = None
+    """
+    Bytes of a slot; the packet that reaches them is its last. Default: no bound.
     """
 
 
@@ -1674,29 +1879,6 @@ class DcqcnConfig(BaseModel):
 
 
 Trunk = TypeAliasType("Trunk", Annotated[list[str], Field(max_length=2, min_length=2)])
-
-
-class EthernetLink(BaseModel):
-    """
-    A link of an Ethernet, in each direction.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    rate: Rate
-    """
-    Rate.
-    """
-    delay: Span
-    """
-    Propagation delay.
-    """
-    impairments: Impairments | None = None
-    """
-    Loss of frames on the way.
-    """
 
 
 class EthernetNodes(BaseModel):
@@ -2945,6 +3127,89 @@ class AfdConfig(BaseModel):
     """
 
 
+class OpportunitiesRateTrace(BaseModel):
+    """
+    When the link may send, as mahimahi's traces have it.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    opportunities: Opportunities
+
+
+class StepsRateTrace(BaseModel):
+    """
+    Rates, one after the other.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    steps: list[TraceStep]
+
+
+RateTrace = TypeAliasType(
+    "RateTrace", FileRateTrace | OpportunitiesRateTrace | StepsRateTrace
+)
+"""
+The rate of a link over time. It repeats when it has ended.
+"""
+
+
+class CorrelatedLossModel(BaseModel):
+    """
+    Each draw depends on the one before, as in netem's `loss random`.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    correlated: CorrelatedLoss
+
+
+class GilbertElliottLossModel(BaseModel):
+    """
+    Two states (Gilbert 1960, Elliott 1963).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    gilbert_elliott: GilbertElliott
+
+
+class FourStateLossModel(BaseModel):
+    """
+    Four states, netem's `loss state`.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    four_state: FourState
+
+
+LossModel = TypeAliasType(
+    "LossModel",
+    float | CorrelatedLossModel | GilbertElliottLossModel | FourStateLossModel,
+)
+"""
+Which packets are lost: a probability, or a model.
+"""
+
+
+Reordering = TypeAliasType("Reordering", bool | EarlyPackets)
+"""
+Which packets overtake others.
+"""
+
+
 class InputQueued(BaseModel):
     """
     One FIFO queue at each input. In each slot every output takes a random one of the packets at the heads that are for it.
@@ -3888,6 +4153,49 @@ class DblConfig(BaseModel):
     """
 
 
+class Impairments(BaseModel):
+    """
+    Loss, duplication, jitter and order of packets after their transmission. They meet data and acknowledgements alike, but no PAUSE frame.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    loss: LossModel | None = None
+    """
+    Which packets are lost: a probability below 1, or a model. Default: none.
+    """
+    lose: list[LostPackets] | None = None
+    """
+    Packets of flows that are lost whatever the loss model is. Default: none.
+    """
+    duplication: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    """
+    Probability that a packet comes twice. Below 1. Each copy is lost or delayed by itself.
+    """
+    limit: Annotated[int | None, Field(ge=1)] = None
+    """
+    Most packets on their way between transmission and arrival, as netem's `limit`; a further one is lost. At least 1. Default: none.
+    """
+    jitter: Annotated[SpanDistribution, Field(validate_default=True)] = "0 ps"
+    """
+    Additional delay, drawn for each packet. Default: none.
+    """
+    jitter_correlation: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    """
+    How much each draw of a uniform `jitter` depends on the one before, from 0 to 1: x = (1 - c) u + c x', as in netem. Default: 0, not at all.
+    """
+    reordering: Reordering | None = None
+    """
+    Whether packets with a short delay overtake others, as behind netem. Otherwise a packet comes no earlier than those before it. With `{ probability = … }` some packets have no jitter at all.
+    """
+    slots: Slots | None = None
+    """
+    Packets arrive together, in slots, as with netem's `slot`. Default: none.
+    """
+
+
 class InputQueuedFabric(BaseModel):
     """
     One FIFO queue at each input: its first packet blocks those behind it.
@@ -4155,6 +4463,29 @@ class FecnConfig(BaseModel):
     severe_congestion: Bytes | None = None
     """
     Q_sc: queue length above which the sources of arriving frames must fall to the minimum rate (E-FECN). Default: never (FECN).
+    """
+
+
+class EthernetLink(BaseModel):
+    """
+    A link of an Ethernet, in each direction.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    rate: Rate
+    """
+    Rate.
+    """
+    delay: Span
+    """
+    Propagation delay.
+    """
+    impairments: Impairments | None = None
+    """
+    Loss of frames on the way.
     """
 
 
@@ -4927,11 +5258,19 @@ class LinkSpec(BaseModel):
     """
     service: list[ServicePeriod] | None = None
     """
-    Periods in which the link has another rate.
+    Periods in which the link has another rate or delay.
+    """
+    trace: RateTrace | None = None
+    """
+    The rate over time, in place of `rate`, for which queues are built. Default: none.
+    """
+    down: list[Outage] | None = None
+    """
+    Times in which the link is down. Default: none.
     """
     impairments: Impairments | None = None
     """
-    Loss, duplication and jitter of packets on the way.
+    Loss, duplication, jitter and order of packets on the way.
     """
 
 
@@ -5245,11 +5584,19 @@ class GraphLink(BaseModel):
     """
     service: list[ServicePeriod] | None = None
     """
-    Periods in which the link has another rate. Between Ethernet switches their ports pace frames at this rate; an adapter has none.
+    Periods in which the link has another rate or delay. Between Ethernet switches their ports pace frames at this rate; an adapter has none.
+    """
+    trace: RateTrace | None = None
+    """
+    The rate over time, in place of `rate`, for which queues are built. Default: none.
+    """
+    down: list[Outage] | None = None
+    """
+    Times in which the link is down. Default: none.
     """
     impairments: Impairments | None = None
     """
-    Loss, duplication and jitter of packets on the way. An Ethernet has losses alone.
+    Loss, duplication, jitter and order of packets on the way. An Ethernet has losses alone.
     """
     metric: Annotated[int, Field(ge=1)] = 1
     """
@@ -5257,7 +5604,7 @@ class GraphLink(BaseModel):
     """
     reverse: LinkSpec | None = None
     """
-    The direction from `to` to `from`. Default: the same rate, delay, queue, service and impairments.
+    The direction from `to` to `from`. Default: the same rate, delay, queue, service, trace, outages and impairments.
     """
 
 

@@ -17,6 +17,7 @@ mod results;
 mod run_file;
 mod scenario;
 mod tc;
+mod traces;
 
 use pyo3::prelude::*;
 
@@ -55,6 +56,8 @@ mod _core {
     use crate::scenario::{check, expanded_toml, flow_and_link_names, json_schema, run};
     #[pymodule_export]
     use crate::tc::{described_queues, tc_commands};
+    #[pymodule_export]
+    use crate::traces::read_trace;
 
     use super::*;
 

@@ -36,4 +36,4 @@ pub use run::{run, run_on};
 #[cfg(feature = "oracle")]
 pub use run::{run_divided, run_in_order};
 pub use tc::{TcTarget, described_queues, tc_commands};
-pub use traces::TraceFile;
+pub use traces::{TraceFile, TraceOutage};

@@ -81,6 +81,104 @@ impl TraceFile {
     }
 }
 
+/// Bits of an opportunity of mahimahi.
+const OPPORTUNITY_BITS: f64 = 8.0 * 1504.0;
+
+/// A time in which a trace carries nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TraceOutage {
+    /// Start, in seconds.
+    pub from_s: f64,
+    /// Length, in seconds.
+    pub length_s: f64,
+}
+
+impl TraceFile {
+    /// Seconds until the trace repeats.
+    #[must_use]
+    pub fn period_s(&self) -> f64 {
+        match self {
+            Self::Opportunities(times_ms) => times_ms.last().map_or(0.0, |&last| f64::from(last) / 1e3),
+            Self::Steps(steps) => steps.iter().map(|(duration_ms, _)| duration_ms / 1e3).sum(),
+        }
+    }
+
+    /// Bits that the trace carries in each interval of so many seconds. A shorter rest at its end counts in no interval.
+    #[must_use]
+    pub fn bits(&self, interval_s: f64) -> Vec<f64> {
+        // A rest that is a whole interval but for a rounding error counts.
+        let mut bits = vec![0.0; (self.period_s() / interval_s + 1e-9) as usize];
+        match self {
+            Self::Opportunities(times_ms) => {
+                for &time_ms in times_ms {
+                    // The bits at the end of an interval have been carried in it.
+                    let interval = (f64::from(time_ms) / 1e3 / interval_s - 1e-9).max(0.0) as usize;
+                    if let Some(bits) = bits.get_mut(interval) {
+                        *bits += OPPORTUNITY_BITS;
+                    }
+                }
+            }
+            Self::Steps(steps) => {
+                let mut from_s = 0.0;
+                for (duration_ms, kbps) in steps {
+                    let to_s = from_s + duration_ms / 1e3;
+                    let (first, last) = ((from_s / interval_s) as usize, (to_s / interval_s) as usize);
+                    for (interval, bits) in bits.iter_mut().enumerate().take(last + 1).skip(first) {
+                        let (begin, end) = (interval as f64 * interval_s, (interval + 1) as f64 * interval_s);
+                        *bits += (to_s.min(end) - from_s.max(begin)).max(0.0) * kbps * 1e3;
+                    }
+                    from_s = to_s;
+                }
+            }
+        }
+        bits
+    }
+
+    /// The mean rate in bits per second.
+    #[must_use]
+    pub fn mean_bps(&self) -> f64 {
+        let bits = match self {
+            Self::Opportunities(times_ms) => OPPORTUNITY_BITS * times_ms.len() as f64,
+            Self::Steps(steps) => steps.iter().map(|(duration_ms, kbps)| duration_ms * kbps).sum(),
+        };
+        bits / self.period_s()
+    }
+
+    /// The times without any capacity of at least so many seconds.
+    #[must_use]
+    pub fn outages(&self, least_s: f64) -> Vec<TraceOutage> {
+        let mut outages = Vec::new();
+        let mut end = |from_s: f64, to_s: f64| {
+            if to_s - from_s >= least_s {
+                outages.push(TraceOutage { from_s, length_s: to_s - from_s });
+            }
+        };
+        match self {
+            Self::Opportunities(times_ms) => {
+                let mut before_s = 0.0;
+                for &time_ms in times_ms {
+                    let time_s = f64::from(time_ms) / 1e3;
+                    end(before_s, time_s);
+                    before_s = time_s;
+                }
+            }
+            Self::Steps(steps) => {
+                let (mut now_s, mut since_s) = (0.0, None);
+                for (duration_ms, kbps) in steps {
+                    if *kbps > 0.0 {
+                        since_s.take().into_iter().for_each(|since_s| end(since_s, now_s));
+                    } else {
+                        since_s.get_or_insert(now_s);
+                    }
+                    now_s += duration_ms / 1e3;
+                }
+                since_s.into_iter().for_each(|since_s| end(since_s, now_s));
+            }
+        }
+        outages
+    }
+}
+
 /// Replaces the name of each link's trace file by its content, so that a scenario needs no other file from then on.
 /// `scenario` is the scenario's file: names are relative to its folder.
 ///
@@ -128,6 +226,34 @@ mod tests {
         assert_eq!(TraceFile::parse("0\n3\n3\n10\n"), Ok(TraceFile::Opportunities(vec![0, 3, 3, 10])));
         let csv = "latency_ms,duration_ms, bandwidth_kbps\n100,1013,1285\n100,8.5,0\n";
         assert_eq!(TraceFile::parse(csv), Ok(TraceFile::Steps(vec![(1013.0, 1285.0), (8.5, 0.0)])));
+    }
+
+    #[test]
+    fn rates_and_outages_of_steps() {
+        let trace = TraceFile::Steps(vec![(1500.0, 1000.0), (1000.0, 0.0), (200.0, 0.0), (1300.0, 3000.0)]);
+        assert_eq!(trace.period_s(), 4.0);
+        assert_eq!(trace.mean_bps(), (1500.0 * 1000.0 + 1300.0 * 3000.0) / 4.0);
+        let bits = trace.bits(1.0);
+        let expected = [1e6, 0.5e6, 0.3 * 3e6, 3e6];
+        assert!(bits.iter().zip(expected).all(|(bits, expected)| (bits - expected).abs() < 1e-3), "{bits:?}");
+        assert_eq!(trace.bits(3.0).len(), 1);
+        let outage = TraceOutage { from_s: 1.5, length_s: 1.2 };
+        let close =
+            |one: &TraceOutage| (one.from_s - 1.5).abs() < 1e-9 && (one.length_s - outage.length_s).abs() < 1e-9;
+        assert!(trace.outages(1.0).len() == 1 && close(&trace.outages(1.0)[0]));
+        assert_eq!(trace.outages(1.3), []);
+        let ends_down = TraceFile::Steps(vec![(500.0, 1.0), (700.0, 0.0)]);
+        assert_eq!(ends_down.outages(0.7).len(), 1);
+    }
+
+    #[test]
+    fn rates_and_outages_of_opportunities() {
+        let trace = TraceFile::Opportunities(vec![500, 1000, 1000, 2000]);
+        assert_eq!((trace.period_s(), trace.mean_bps()), (2.0, 4.0 * 1504.0 * 8.0 / 2.0));
+        // Those at 1000 ms end the first second.
+        assert_eq!(trace.bits(1.0), [3.0 * 12_032.0, 12_032.0]);
+        assert_eq!(trace.outages(0.6), [TraceOutage { from_s: 1.0, length_s: 1.0 }]);
+        assert_eq!(trace.outages(0.5).len(), 3);
     }
 
     #[test]

@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 use forebay_records::Warning;
 use forebay_switching::PathPolicyConfig;
 
-use crate::plan::Plan;
-use crate::plan::outline::Outline;
+use crate::plan::outline::{Links, Outline};
+use crate::plan::{Plan, PlannedKind, PlannedLink};
 use crate::schema::{Pause, ScenarioSpec};
 
 /// The warnings of a run of `spec`, which writes no files unless `writes_files`.
 pub(crate) fn warnings(spec: &ScenarioSpec, writes_files: bool) -> Vec<Warning> {
     let small_queues = small_queues::uplinks_with_queues(spec);
-    let single = [equal_paths(spec), traces(spec, writes_files), lossy_ethernet(spec), small_queues];
+    let single = [equal_paths(spec), outages(spec), traces(spec, writes_files), lossy_ethernet(spec), small_queues];
     single.into_iter().flatten().chain(sizes::cut_sizes(spec)).collect()
 }
 
@@ -32,6 +32,31 @@ fn lossy_ethernet(spec: &ScenarioSpec) -> Option<Warning> {
     has_pause.then(|| Warning {
         text: format!("the Ethernet has PAUSE, but the link between `{one}` and `{other}` loses frames"),
         remedy: "without `impairments.loss` no frame is lost; PAUSE frames never are".into(),
+    })
+}
+
+/// Where a link is down while another way leads to its far end.
+fn outages(spec: &ScenarioSpec) -> Option<Warning> {
+    let outline = Outline::new(spec);
+    if outline.links.iter().flat_map(Links::directions).all(|direction| direction.spec.down.is_empty()) {
+        return None;
+    }
+    let plan = Plan::new(spec, spec.seed);
+    let has_other_way = |link: &&PlannedLink| {
+        let (mut reached, mut next) = (BTreeSet::from([link.from]), vec![link.from]);
+        while let Some(node) = next.pop() {
+            let others = plan.links.iter().filter(|other| other.from == node && other.name != link.name);
+            // Hosts forward nothing.
+            let is_end =
+                |node: u32| matches!(plan.nodes[node as usize].kind, PlannedKind::Host | PlannedKind::Adapter(_));
+            next.extend(others.map(|other| other.to).filter(|&to| reached.insert(to) && !is_end(to)));
+        }
+        !plan.spec(link).down.is_empty() && reached.contains(&link.to)
+    };
+    let link = plan.links.iter().find(has_other_way)?;
+    Some(Warning {
+        text: format!("`{}` is down for a time, and packets take no other way meanwhile", link.name),
+        remedy: "routes do not change during a run: what the link sends then is lost".into(),
     })
 }
 
@@ -126,6 +151,16 @@ mod tests {
         assert_eq!(texts(&graph(&diamond)), [expected]);
         let detour = links(&(link("L", "S", ", metric = 2") + &link("S", "R", "")));
         assert_eq!(texts(&graph(&detour)), [""; 0]);
+    }
+
+    #[test]
+    fn an_outage_with_another_way_is_named() {
+        let down = ", down = [{ from = \"100 ms\", to = \"200 ms\" }]";
+        let one_way = links(&link("R", "S", ""));
+        assert_eq!(texts(&graph(&one_way.replace(&link("L", "R", ", metric = 2"), &link("L", "R", down)))), [""; 0]);
+        let detour = links(&(link("L", "S", ", metric = 2") + &link("S", "R", "")));
+        let expected = "`L->R` is down for a time, and packets take no other way meanwhile";
+        assert_eq!(texts(&graph(&detour.replace(&link("L", "R", ", metric = 2"), &link("L", "R", down)))), [expected]);
     }
 
     #[test]

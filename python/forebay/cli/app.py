@@ -18,6 +18,7 @@ from .size_buffer import size_buffer
 from .stability import stability
 from .sweep import sweep
 from .tc import tc
+from .trace import trace
 
 app = typer.Typer(
     name="forebay",
@@ -55,6 +56,7 @@ app.command()(sweep)
 app.command("size-buffer")(size_buffer)
 app.command()(stability)
 app.command()(tc)
+app.command()(trace)
 app.command("list")(list_)
 app.command()(explain)
 app.command()(schema)
