@@ -5174,6 +5174,18 @@ class SwitchTopology(BaseModel):
     switch: SwitchTopologyModel
 
 
+class HomeTopology(BaseModel):
+    """
+    Hosts behind a gateway, its line to the provider, and servers.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    home: Home
+
+
 class GraphTopology(BaseModel):
     """
     Any nodes and links, with shortest-path routes.
@@ -5204,6 +5216,7 @@ Topology = TypeAliasType(
     | DumbbellTopology
     | ChainTopology
     | SwitchTopology
+    | HomeTopology
     | GraphTopology
     | EthernetTopology,
 )
@@ -5515,6 +5528,121 @@ class SwitchTopologyModel(BaseModel):
     """
 
 
+class Home(BaseModel):
+    """
+    Hosts behind a gateway, its line to the provider, and servers. The network for questions about an access link, in both directions at once. Flows lead from a host to a server, or the other way, by the names of both. Links: `<host>->gateway` and back, `gateway-up`, `up`, `down`, `gateway-down`, `isp-><server>` and back.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    hosts: list[HomeHost]
+    """
+    The hosts of the home.
+    """
+    up: LinkSpec
+    """
+    The line from the home's modem to the provider, with the queue of the modem.
+    """
+    down: LinkSpec
+    """
+    The line from the provider to the modem, with the queue of the provider.
+    """
+    gateway: Gateway | None = None
+    """
+    Queues of the gateway, with shapers below the rates of the line: then packets wait there, and not in the modem or at the provider.
+    """
+    servers: list[Server]
+    """
+    The servers, each behind a link of its own to the provider.
+    """
+
+
+class HomeHost(BaseModel):
+    """
+    A host of a home, or several that are alike.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    name: str
+    """
+    Its name.
+    """
+    count: Annotated[int | None, Field(ge=1)] = None
+    """
+    This many hosts, `name-0`, `name-1`, …. In `from` and `to` of flows their name is a list of all. Default: one, with that name.
+    """
+    link: LinkSpec | None = None
+    """
+    Its link to the gateway, in both directions. Default: 1 Gb/s and 100 us, as Ethernet in a house.
+    """
+
+
+class Gateway(BaseModel):
+    """
+    Queues of a gateway, each at a port of this `rate`. A discipline that shapes, such as `cake` with a `bandwidth`, decides when packets leave.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    up: GatewayPort | None = None
+    """
+    Towards the line. Default: no queue.
+    """
+    down: GatewayPort | None = None
+    """
+    For what comes from the line. Default: no queue.
+    """
+    rate: Rate = "1 Gbps"
+    """
+    Rate of the ports of the gateway. Default: 1 Gb/s.
+    """
+
+
+class GatewayPort(BaseModel):
+    """
+    A port of a gateway.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    queue: QueueSpec
+    """
+    Its queue.
+    """
+
+
+class Server(BaseModel):
+    """
+    A server, or several that are alike.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    name: str
+    """
+    Its name.
+    """
+    count: Annotated[int | None, Field(ge=1)] = None
+    """
+    This many servers, `name-0`, `name-1`, …. In `from` and `to` of flows their name is a list of all. Default: one, with that name.
+    """
+    link: LinkSpec | None = None
+    """
+    Its link to the provider, in both directions, with the delay of the Internet between the two. Default: 10 Gb/s and 10 ms.
+    """
+
+
 class Graph(BaseModel):
     """
     Any nodes and links, with shortest-path routes. The network for everything that the other topologies cannot describe. Links: `<from>-><to>`.
@@ -5751,10 +5879,13 @@ StarTopology.model_rebuild()
 DumbbellTopology.model_rebuild()
 ChainTopology.model_rebuild()
 SwitchTopology.model_rebuild()
+HomeTopology.model_rebuild()
 GraphTopology.model_rebuild()
 EthernetTopology.model_rebuild()
 Star.model_rebuild()
 LinkSpec.model_rebuild()
 CbqQueue.model_rebuild()
 CbqConfig.model_rebuild()
+Home.model_rebuild()
+Gateway.model_rebuild()
 Graph.model_rebuild()

@@ -24,6 +24,15 @@ pub(crate) fn expand(root: &mut Node) -> Result<(), Invalid> {
     if let Some(ethernet) = root.at_mut(&["topology", "ethernet"]) {
         self::ethernet(ethernet, &mut hosts, &path.key("topology.ethernet"))?;
     }
+    if let Some(home) = root.at_mut(&["topology", "home"]) {
+        for key in ["hosts", "servers"] {
+            let Some(list) = home.at_mut(&[key]) else { continue };
+            for (index, host) in list.elements_mut().enumerate() {
+                hosts.add(host, &path.key("topology.home").key(key).index(index))?;
+            }
+            hosts.multiply(list, "name");
+        }
+    }
     let has_switch = root.at_mut(&["topology", "switch"]).is_some();
     let Some(flows) = root.at_mut(&["flows"]) else { return Ok(()) };
     for end in ["from", "to"] {

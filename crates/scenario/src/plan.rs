@@ -9,6 +9,7 @@ pub(crate) mod data;
 mod dumbbell;
 mod ethernet;
 mod graph;
+pub(crate) mod home;
 mod named;
 pub(crate) mod outline;
 mod star;

@@ -9,6 +9,7 @@ pub(crate) mod ethernet;
 mod flows;
 mod frames;
 pub(crate) mod graph;
+pub(crate) mod home;
 mod links;
 mod probes;
 mod reach;

@@ -8,6 +8,7 @@ mod distribution;
 mod ecn;
 mod ethernet;
 mod flows;
+mod home;
 mod host;
 mod impairments;
 mod link;
@@ -33,6 +34,7 @@ pub(crate) use flows::tcp_variants;
 pub use flows::{
     Constant, Direction, Enters, FlowGroup, OnOff, PacketSize, Poisson, RateStep, Transport, Udp, UdpPattern,
 };
+pub use home::{Gateway, GatewayPort, Home, HomeHost, Server};
 pub use host::{HostJitter, HostQueue};
 pub use impairments::{
     CorrelatedLoss, DrawnLoss, EarlyPackets, FourState, GilbertElliott, Impairments, LossModel, LostPackets,

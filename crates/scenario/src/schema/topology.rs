@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 
 use super::tagged;
-use super::{Adapter, Cioq, Ethernet, GraphLink, InputQueued, LinkSpec, SharedMemorySwitch, SwitchTopology};
+use super::{Adapter, Cioq, Ethernet, GraphLink, Home, InputQueued, LinkSpec, SharedMemorySwitch, SwitchTopology};
 
 /// The table of topologies, for the macro `$apply`: a sentence for the schema; the variant with its table, and its name
 /// in a scenario. `plan/` has a builder for each.
@@ -25,6 +25,8 @@ macro_rules! topologies {
             Chain(Chain) = "chain";
             /// Sources, a multiplexer before each input of a switch, the switch, and sinks.
             Switch(SwitchTopology) = "switch";
+            /// Hosts behind a gateway, its line to the provider, and servers.
+            Home(Home) = "home";
             /// Any nodes and links, with shortest-path routes.
             Graph(Graph) = "graph";
             /// Switches with shared memory and nodes with adapters, with PAUSE and congestion management.
