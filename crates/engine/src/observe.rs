@@ -19,4 +19,5 @@ pub(crate) mod sender_series;
 pub(crate) mod tables;
 pub(crate) mod trace;
 pub(crate) mod transfers;
+pub(crate) mod voice;
 pub(crate) mod warnings;

@@ -24,7 +24,8 @@ use crate::build::hosts::HostTimes;
 use crate::custom_classes::CustomClasses;
 use crate::plan::{CellsOfInput, EthernetPlan, Plan, PlannedFabric, PlannedFlow, PlannedKind, Source};
 use crate::schema::{
-    self, Cells, Fabric, FlowGroup, HostQueue, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern,
+    self, Cells, Fabric, FlowGroup, HostQueue, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern, VOICE_BPS,
+    Voice,
 };
 
 /// Links or flows that are added between two calls of the control function.
@@ -235,8 +236,9 @@ fn flow(
         schema::Transport::Udp(udp) => Transport::Udp {
             pattern: udp_pattern(&udp.pattern),
             length: udp.packet.bytes(),
-            header_bytes: 0,
+            header_bytes: if udp.is_voice() { schema::IP_AND_UDP_BYTES } else { 0 },
             ecn: group.ecn.0,
+            is_voice: udp.is_voice(),
         },
         schema::Transport::Cells(cells) => cells_transport(cells, &planned)?,
         schema::Transport::Frames(frames) => ethernet::frames_transport(frames, &planned, ethernet)?,
@@ -281,6 +283,7 @@ fn udp_pattern(pattern: &Pattern) -> UdpPattern {
             jitter: constant.jitter,
             random_phase: constant.random_phase,
         },
+        Pattern::Voice(Voice {}) => UdpPattern::Constant { rate_bps: VOICE_BPS, jitter: 0.0, random_phase: true },
         Pattern::OnOff(on_off) => {
             UdpPattern::OnOff { rate_bps: bps(on_off.rate), on: on_off.on.picoseconds(), off: on_off.off.picoseconds() }
         }

@@ -19,6 +19,7 @@ use crate::observe::results::RunResult;
 use crate::observe::sender_series::SenderSeries;
 use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, adapter_table};
 use crate::observe::transfers::TransferSummary;
+use crate::observe::voice;
 use crate::observe::warnings::{self, DeviceDrops};
 use crate::packet::{FlowId, flow_key};
 use crate::spec::LinkId;
@@ -416,12 +417,15 @@ impl Report {
         let deadlock = deadlock::find(&self.port_waits, &|link| self.link_name(link).to_owned());
         let warnings = self.warnings();
         let hops = self.links.hops;
+        let (delays, transfers) = (self.delays.table(&self.labels), self.transfers.table(&self.labels));
+        let mut flows = self.flows.table(self.labels, self.measured.seconds());
+        voice::add_scores(&mut flows);
         let mut result = RunResult {
             duration_s: self.measured.to.seconds(),
             warmup_s: self.measured.from.seconds(),
-            delays: self.delays.table(&self.labels),
-            transfers: self.transfers.table(&self.labels),
-            flows: self.flows.table(self.labels, self.measured.seconds()),
+            delays,
+            transfers,
+            flows,
             queues: self.queues.table(),
             links: self.links.table(),
             queue_flows: self.queue_flows.table(),

@@ -54,6 +54,8 @@ pub enum Transport {
         header_bytes: u16,
         /// ECN codepoint of its packets.
         ecn: Ecn,
+        /// Whether it is a call, whose quality the results have.
+        is_voice: bool,
     },
     /// Cells on the slots of a line. Flows that follow each other and have the same `line` share one source, which
     /// draws for each cell whose it is.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use forebay_qdisc::Time;
 
 use crate::observe::reported::FlowLabels;
+use crate::observe::voice::VOICE;
 use crate::spec::distribution::Distribution;
 use crate::spec::flow::{FlowSpec, TcpData, Transport};
 use crate::spec::node::NodeIndex;
@@ -97,6 +98,7 @@ fn slots(transport: &Transport) -> u32 {
 fn kind(transport: &Transport) -> &'static str {
     match transport {
         Transport::Tcp { .. } => "tcp",
+        Transport::Udp { is_voice: true, .. } => VOICE,
         Transport::Udp { .. } => "udp",
         Transport::Cells { .. } => "cells",
         Transport::Frames { .. } => "frames",

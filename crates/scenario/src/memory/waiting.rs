@@ -8,7 +8,7 @@ use forebay_units::{QueueSize, Rate};
 use crate::applications::Application;
 use crate::plan::outline::{Links, Outline, Role};
 use crate::schema::{
-    Adapter, Direction, FlowGroup, HostQueue, LinkSpec, OneOrMany, ScenarioSpec, Transport, UdpPattern,
+    Adapter, Direction, FlowGroup, HostQueue, LinkSpec, OneOrMany, ScenarioSpec, Transport, UdpPattern, VOICE_BPS,
 };
 
 /// Of the packets on their way the buffers of access links and others hold some, too.
@@ -236,6 +236,7 @@ fn window(group: &FlowGroup) -> f64 {
 fn udp_bps(pattern: &UdpPattern) -> f64 {
     match pattern {
         UdpPattern::Constant(constant) => bps(constant.rate),
+        UdpPattern::Voice(_) => VOICE_BPS,
         UdpPattern::Poisson(poisson) => bps(poisson.rate),
         UdpPattern::OnOff(on_off) => {
             let (on, off) = (on_off.on.mean().seconds(), on_off.off.mean().seconds());

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use forebay_tcp::{PAGES, TcpConfig};
-use forebay_units::{Rate, Span};
+use forebay_units::{Bytes, Rate, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 
@@ -104,8 +104,8 @@ fn bare_transports(schema: &mut Schema) {
     tagged::allow_bare(schema, &["tcp"]);
 }
 
-/// UDP: packets at a rate of their own, regardless of losses. Exactly one pattern: `constant`, `on_off`, `poisson` or
-/// `steps`.
+/// UDP: packets at a rate of their own, regardless of losses. Exactly one pattern: `constant`, `on_off`, `poisson`,
+/// `steps` or `voice`.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(try_from = "UdpTable")]
 #[schemars(with = "UdpTable")]
@@ -127,17 +127,20 @@ pub enum UdpPattern {
     Poisson(Poisson),
     /// Evenly, at a rate that changes at given times.
     Steps(Vec<RateStep>),
+    /// A call.
+    Voice(Voice),
 }
 
-/// UDP: packets at a rate of their own, regardless of losses. Exactly one pattern: `constant`, `on_off`, `poisson` or
-/// `steps`.
+/// UDP: packets at a rate of their own, regardless of losses. Exactly one pattern: `constant`, `on_off`, `poisson`,
+/// `steps` or `voice`.
 #[derive(serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Udp")]
 struct UdpTable {
     /// Size of a packet on the wire: "1000 B", or { exponential = "1000 B" } drawn for each packet. Draws are cut to
-    /// 1 B to 65535 B, and the rate is kept.
-    packet: PacketSize,
+    /// 1 B to 65535 B, and the rate is kept. Required, but for `voice`.
+    #[serde(default)]
+    packet: Option<PacketSize>,
     /// Evenly spaced, at one rate.
     #[serde(default)]
     constant: Option<Constant>,
@@ -151,6 +154,10 @@ struct UdpTable {
     /// rate until the end.
     #[serde(default)]
     steps: Option<Vec<RateStep>>,
+    /// A call by G.711: a packet of 200 B each 20 ms, with 160 B of sound and the headers of RTP, UDP and IP. The results
+    /// have the rating R of the E-model and the mean opinion score.
+    #[serde(default)]
+    voice: Option<Voice>,
 }
 
 impl TryFrom<UdpTable> for Udp {
@@ -162,13 +169,43 @@ impl TryFrom<UdpTable> for Udp {
             table.on_off.map(|pattern| ("on_off", UdpPattern::OnOff(pattern))),
             table.poisson.map(|pattern| ("poisson", UdpPattern::Poisson(pattern))),
             table.steps.map(|pattern| ("steps", UdpPattern::Steps(pattern))),
+            table.voice.map(|pattern| ("voice", UdpPattern::Voice(pattern))),
         ];
         let mut given = patterns.into_iter().flatten();
         match (given.next(), given.next()) {
-            (Some((_, pattern)), None) => Ok(Self { packet: table.packet, pattern }),
+            (Some((_, UdpPattern::Voice(_))), None) if table.packet.is_some() => {
+                Err("`packet` with `voice`, whose packets have 200 B".into())
+            }
+            (Some((_, pattern @ UdpPattern::Voice(_))), None) => {
+                Ok(Self { packet: SizeDistribution::Constant(VOICE_PACKET), pattern })
+            }
+            (Some((_, pattern)), None) => {
+                let packet = table.packet.ok_or("`packet` is missing: the size of a packet, such as \"1000 B\"")?;
+                Ok(Self { packet, pattern })
+            }
             (Some((one, _)), Some((other, _))) => Err(format!("two patterns, `{one}` and `{other}`: give exactly one")),
-            (None, _) => Err("no pattern: give one of `constant`, `on_off`, `poisson`, `steps`".into()),
+            (None, _) => Err("no pattern: give one of `constant`, `on_off`, `poisson`, `steps`, `voice`".into()),
         }
+    }
+}
+
+/// A call by G.711.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Voice {}
+
+/// 160 B of sound, and 12 B, 8 B and 20 B of RTP, UDP and IP.
+const VOICE_PACKET: Bytes = Bytes(200);
+/// A packet each 20 ms.
+pub(crate) const VOICE_BPS: f64 = 80_000.0;
+/// The headers of IP version 4 and UDP.
+pub(crate) const IP_AND_UDP_BYTES: u16 = 28;
+
+impl Udp {
+    /// Whether it is a call.
+    #[must_use]
+    pub fn is_voice(&self) -> bool {
+        matches!(self.pattern, UdpPattern::Voice(_))
     }
 }
 

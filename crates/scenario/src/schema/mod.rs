@@ -30,10 +30,10 @@ pub use ethernet::{
     Pause, Reaction, Service, ServiceAt, SharedMemorySwitch,
 };
 pub(crate) use ethernet::{OTHERS, SCHEMES};
-pub(crate) use flows::tcp_variants;
 pub use flows::{
-    Constant, Direction, Enters, FlowGroup, OnOff, PacketSize, Poisson, RateStep, Transport, Udp, UdpPattern,
+    Constant, Direction, Enters, FlowGroup, OnOff, PacketSize, Poisson, RateStep, Transport, Udp, UdpPattern, Voice,
 };
+pub(crate) use flows::{IP_AND_UDP_BYTES, VOICE_BPS, tcp_variants};
 pub use home::{Gateway, GatewayPort, Home, HomeHost, Server};
 pub use host::{HostJitter, HostQueue};
 pub use impairments::{

@@ -193,6 +193,7 @@ fn udp(group: &FlowGroup, udp: &Udp, at: &Path) -> Validity {
             let label = format!("expected at least {least}");
             require(mean >= least, || path.key("on"), message, &label)
         }
+        UdpPattern::Voice(_) => Ok(()),
         UdpPattern::Poisson(poisson) => check_rate(poisson.rate, &path.key("poisson.rate")),
         UdpPattern::Steps(rates) => steps(rates, &path.key("steps")),
     }
