@@ -133,6 +133,7 @@ def _groups(rows: Sequence[Row], width: int) -> list[RenderableType]:
         Column(f"goodput\n{goodput.unit}", [_value(row, "goodput_bps", goodput) for row in groups]),
         Column("Jain's\nindex", [_share(row, "jain") for row in groups], rank=1),
         *_delays(groups, delay),
+        *_quality(groups),
         *_losses(groups),
     ]
     names = [row["name"] for row in groups]
@@ -152,6 +153,7 @@ def _flows(flows: Sequence[Row], width: int, limits: Limits) -> list[RenderableT
         Column("kind", [row["kind"] for row in shown], rank=8, is_text=True),
         Column(f"goodput\n{goodput.unit}", [_value(row, "goodput_bps", goodput) for row in shown]),
         *_delays(shown, delay),
+        *_quality(shown),
         *_losses(shown),
     ]
     names = [row["name"] for row in shown]
@@ -190,6 +192,13 @@ def _delays(rows: Sequence[Row], unit: Scale) -> list[Column]:
     ]
 
 
+def _quality(rows: Sequence[Row]) -> list[Column]:
+    """Return the mean opinion score of calls, if there are any."""
+    scores = [row.get("mos") for row in rows]
+    texts = ["-" if score is None or math.isnan(score) else f"{score:.2f}" for score in scores]
+    return [Column("MOS", texts, rank=2)] if any(text != "-" for text in texts) else []
+
+
 def _means(group: Rows) -> Row:
     """One row for a group: means; of delays with the packets delivered as weights."""
     first = group[0]
@@ -203,6 +212,9 @@ def _means(group: Rows) -> Row:
         delays = [(delay, packets) for delay, packets in of_flows if packets and delay is not None]
         total = math.fsum(delay * packets for delay, packets in delays)
         means[name] = total / math.fsum(packets for _, packets in delays) if delays else None
+    if "mos" in first:
+        scores = [score for score in group.column("mos") if score is not None and not math.isnan(score)]
+        means["mos"] = math.fsum(scores) / len(scores) if scores else None
     return means
 
 
