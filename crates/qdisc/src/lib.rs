@@ -21,9 +21,9 @@
 //! | `fifo.rs`, `line.rs` | the queue behind a law; a link that sends what a discipline gives, without a simulator |
 //! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `indexed_heap.rs` | ways to hold packets |
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
-//! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs` | parts of several disciplines |
+//! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs`, `pi2_controller.rs` | parts of several disciplines |
 //! | `config.rs` | queues as a file describes them, with the table of all disciplines |
-//! | `parameters.rs` | parameters that several disciplines have: those of RED and of CoDel |
+//! | `parameters.rs` | parameters that several disciplines have: those of RED, CoDel and PI2 |
 //! | `limit.rs`, `memory.rs` | the limit of a queue and checks of parameters; how much memory state takes |
 //! | all others, with their folders | one discipline each; its tests next to it in `*_tests.rs` or in its folder |
 //!
@@ -64,6 +64,7 @@ pub mod dbl;
 mod discipline;
 mod drop_tail;
 mod drr;
+mod dualpi2;
 mod feng_red;
 mod fifo;
 mod flow_slots;
@@ -78,6 +79,7 @@ mod line;
 mod memory;
 mod penalty_box;
 mod pi;
+mod pi2_controller;
 mod pie;
 mod queue;
 mod random_access_fifo;
@@ -118,6 +120,7 @@ pub use dbl::{Dbl, DblConfig};
 pub use discipline::{Cx, Discipline, Served, Sink};
 pub use drop_tail::{DropTail, DropTailConfig};
 pub use drr::{Drr, DrrConfig};
+pub use dualpi2::{DualPi2, DualPi2Config, DualPi2Delay, DualPi2EcnMask, DualPi2L4sAqm, DualPi2Scheduler};
 pub use feng_red::{FengRed, FengRedConfig};
 pub use fifo::Fifo;
 pub use fq_codel::{FqCodel, FqCodelConfig, FqCodelPreset};
@@ -128,6 +131,7 @@ pub use limit::Limit;
 pub use line::{Line, Watcher};
 pub use penalty_box::{PenaltyBox, PenaltyBoxConfig};
 pub use pi::{Pi, PiConfig, PiDesign, PiGains};
+pub use pi2_controller::{Pi2Draw, Pi2Preset};
 pub use pie::{Pie, PieConfig};
 pub use queue::Queue;
 pub use rate_label::RateLabel;

@@ -1,4 +1,4 @@
-//! The parameters that several disciplines share with RED or CoDel: each has its text and type here, once.
+//! The parameters that several disciplines share with RED, CoDel or PI2: each has its text and type here, once.
 
 /// Declares the configuration of a discipline, with its defaults. A field is the discipline's own, or one that the
 /// tables below have, as `red weight = 0.002, "0.002 (paper)";`: its default, and this in words. It may have its own
@@ -22,7 +22,7 @@ macro_rules! parameters {
             [
                 $($field)*
                 #[doc = concat!(parameter_text!($of $name), " Default: ", $words, ".")]
-                pub $name: parameter_type!($name) = $value;
+                pub $name: parameter_type!($of $name) = $value;
             ]
             [$($shared)* $name]
             $($rest)*
@@ -35,7 +35,7 @@ macro_rules! parameters {
     ) => {
         parameters! {
             $head
-            [$($field)* $(#[$meta])* pub $name: parameter_type!($name) = $value;]
+            [$($field)* $(#[$meta])* pub $name: parameter_type!($of $name) = $value;]
             [$($shared)* $name]
             $($rest)*
         }
@@ -71,17 +71,28 @@ macro_rules! parameters {
 }
 
 macro_rules! parameter_type {
-    (weight) => { f64 };
-    (max_probability) => { f64 };
-    (min_threshold) => { QueueSize };
-    (max_threshold) => { QueueSize };
-    (limit) => { QueueSize };
-    (mean_packet_size) => { Bytes };
-    (max_packet_size) => { Bytes };
-    (target) => { Span };
-    (interval) => { Span };
-    (ce_threshold) => { Option<Span> };
-    ($switch:ident) => { bool };
+    (pi2 preset) => { Pi2Preset };
+    (pi2 target) => { Option<Span> };
+    (pi2 update_interval) => { Option<Span> };
+    (pi2 alpha) => { Option<f64> };
+    (pi2 beta) => { Option<f64> };
+    (pi2 typical_rtt) => { Option<Span> };
+    (pi2 max_rtt) => { Option<Span> };
+    (pi2 coupling_factor) => { f64 };
+    (pi2 mtu) => { Bytes };
+    (pi2 min_backlog) => { Option<Bytes> };
+    (pi2 classic_draw) => { Option<Pi2Draw> };
+    ($of:ident weight) => { f64 };
+    ($of:ident max_probability) => { f64 };
+    ($of:ident min_threshold) => { QueueSize };
+    ($of:ident max_threshold) => { QueueSize };
+    ($of:ident limit) => { QueueSize };
+    ($of:ident mean_packet_size) => { Bytes };
+    ($of:ident max_packet_size) => { Bytes };
+    ($of:ident target) => { Span };
+    ($of:ident interval) => { Span };
+    ($of:ident ce_threshold) => { Option<Span> };
+    ($of:ident $switch:ident) => { bool };
 }
 
 macro_rules! parameter_text {
@@ -143,5 +154,51 @@ macro_rules! parameter_text {
     (codel ce_threshold) => {
         "Delay from which every ECN-capable packet is marked, regardless of the control law; for DCTCP and similar \
          senders."
+    };
+    (pi2 preset) => {
+        "Source of the rules in which implementations differ; any key below that is given overrides its rule."
+    };
+    (pi2 target) => {
+        "Target of the queueing delay."
+    };
+    (pi2 update_interval) => {
+        "Tupdate: period of the controller; at least a thousandth of `target`."
+    };
+    (pi2 alpha) => {
+        "Step of the base probability at each tick for each second of delay above the target, in Hz, up to 8388607. \
+         With `linux` it is at least 1/256 and rounded down to a multiple of that; with `rfc` at least 0.000001."
+    };
+    (pi2 beta) => {
+        "Step of the base probability at each tick for each second by which the delay has grown; bounds and rounding \
+         as for `alpha`."
+    };
+    (pi2 typical_rtt) => {
+        "Typical round-trip time, from which `target` follows: that time. With `linux` the period and the gains follow \
+         as well, as in `tc`, from it and from `max_rtt`."
+    };
+    (pi2 max_rtt) => {
+        "Longest usual round-trip time, from which follow the period, at most a third of it, and the gains: 0.1 times \
+         the period divided by its square, and 0.3 divided by it."
+    };
+    (pi2 coupling_factor) => {
+        "`k`: ratio of the probability with which L4S packets are marked to the base probability, from 1 to 255. From \
+         a base probability of 1/k on the queue is overloaded: packets of the Classic queue are dropped even if they \
+         are ECN-capable."
+    };
+    (pi2 mtu) => {
+        "Length of the longest packet."
+    };
+    (pi2 min_backlog) => {
+        "Bytes below which no packet is dropped or marked with the base probability. A packet that leaves is not \
+         counted."
+    };
+    (pi2 classic_draw) => {
+        "How Classic packets are chosen."
+    };
+    (pi2 drop_on_overload) => {
+        "Whether the base probability may exceed 1/k. Otherwise it stops there: overload fills the buffer."
+    };
+    (pi2 drop_on_enqueue) => {
+        "Whether packets are dropped or marked with the base probability when they arrive instead of when they leave."
     };
 }

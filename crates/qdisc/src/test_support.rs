@@ -219,15 +219,17 @@ impl Packet for Labelled {
     }
 }
 
-/// Keeps what was dropped.
+/// Keeps what was dropped, and the labels of packets that were marked.
 #[derive(Default)]
-pub struct Dropped(pub Vec<(Labelled, DropReason, bool)>);
+pub struct Dropped(pub Vec<(Labelled, DropReason, bool)>, pub Vec<(u32, MarkReason)>);
 
 impl Sink<Labelled> for Dropped {
     fn dropped(&mut self, packet: Labelled, reason: DropReason, queued: bool) {
         self.0.push((packet, reason, queued));
     }
-    fn marked(&mut self, _packet: &Labelled, _reason: MarkReason) {}
+    fn marked(&mut self, packet: &Labelled, reason: MarkReason) {
+        self.1.push((packet.label, reason));
+    }
 }
 
 /// A discipline with a clock that the test sets, and its sink.

@@ -4,7 +4,9 @@ use std::sync::Mutex;
 
 use forebay_qdisc::dbl::{DblFunction, DblInputPorts, FlowTable, InputPortAction, LendTable, SharedFlowTable};
 use forebay_qdisc::*;
-use forebay_testkit::{Call, TestPacket, Work, bounded_memory, conformance, conformance_law};
+use forebay_testkit::{
+    Call, Order, TestPacket, Work, bounded_memory, conformance, conformance_in_order, conformance_law,
+};
 use forebay_units::{Bytes, QueueSize};
 
 const LINK: Rate = Rate::megabits(100);
@@ -54,6 +56,11 @@ const fn cobalt_work(packets: u64) -> Work {
     Work::new(Call::new(2, 1, 0), Call::new(2 * packets, packets - 1, packets).at_most())
 }
 
+/// DualPI2: an arrival may draw this many numbers. Overload may drop all packets, with two numbers for each.
+const fn dualpi2_work(drawn: u64, packets: u64) -> Work {
+    Work::new(Call::new(2, 1, drawn), Call::new(3 * packets, packets, 2 * packets).at_most())
+}
+
 /// FQ-CoDel: an arrival may cost this many packets, one batch or, for its bytes, several; CoDel may drop all packets of
 /// a queue but the last.
 const fn fq_codel_work(evicted: u64, packets: u64) -> Work {
@@ -65,7 +72,8 @@ const fn fq_codel_work(evicted: u64, packets: u64) -> Work {
 }
 
 /// Names a law, or a discipline, a configuration of it, and the most that a call does. `bounded` checks its memory
-/// under ten million flows: once for each discipline, for it takes a second or two.
+/// under ten million flows: once for each discipline, for it takes a second or two. `dual_queue` is for a discipline
+/// with a queue for L4S, whose packets overtake others of their flow.
 macro_rules! conforms {
     ($test:ident: law $law:ident, $config:expr, $work:expr) => {
         #[test]
@@ -88,6 +96,14 @@ macro_rules! conforms {
                 $work,
                 Box::new($discipline::<TestPacket>::new(&$config, LINK, 7).unwrap()),
             );
+        }
+    };
+    ($test:ident: dual_queue $discipline:ident, $config:expr, $work:expr) => {
+        #[test]
+        fn $test() {
+            conformance_in_order(stringify!($test), Order::FlowAndCodepoint, $work, || {
+                Box::new($discipline::<TestPacket>::new(&$config, LINK, 7).unwrap())
+            });
         }
     };
     ($test:ident: discipline $discipline:ident, $config:expr, $work:expr) => {
@@ -312,6 +328,19 @@ fn codel() -> CodelConfig {
     }
 }
 
+fn dualpi2() -> DualPi2Config {
+    DualPi2Config {
+        limit: SMALL,
+        target: Some(Span::from_microseconds(20)),
+        update_interval: Some(Span::from_microseconds(20)),
+        alpha: Some(1000.0),
+        beta: Some(1000.0),
+        min_backlog: Some(Bytes(100)),
+        l4s_classes: vec![1],
+        ..DualPi2Config::default()
+    }
+}
+
 fn fq_codel() -> FqCodelConfig {
     FqCodelConfig {
         limit: SMALL,
@@ -490,6 +519,15 @@ conforms!(codel_small: discipline Codel, codel(), codel_work(20, 1));
 conforms!(codel_ecn_as_in_linux: discipline Codel,
     CodelConfig { ecn: true, ce_threshold: Some(Span::ZERO), square_root: SquareRoot::Newton16, ..codel() },
     codel_work(20, 2));
+conforms!(dualpi2_memory: bounded discipline DualPi2, DualPi2Config::default(), dualpi2_work(0, 10_000));
+conforms!(dualpi2_defaults: dual_queue DualPi2, DualPi2Config::default(), dualpi2_work(0, 10_000));
+conforms!(dualpi2_small: dual_queue DualPi2, dualpi2(), dualpi2_work(0, 20));
+conforms!(dualpi2_at_enqueue: dual_queue DualPi2,
+    DualPi2Config { drop_on_enqueue: true, llll_classes: vec![2], ..dualpi2() }, dualpi2_work(2, 20));
+conforms!(dualpi2_in_bytes: dual_queue DualPi2,
+    DualPi2Config { limit: QueueSize::Bytes(20_000), drop_on_overload: false, ..dualpi2() }, dualpi2_work(0, 500));
+conforms!(dualpi2_as_in_the_rfc: dual_queue DualPi2,
+    DualPi2Config { preset: Pi2Preset::Rfc, ..dualpi2() }, dualpi2_work(0, 20));
 conforms!(fq_codel_defaults: discipline FqCodel,
     FqCodelConfig::default(), fq_codel_work(room_for(LONGEST) + 63, 10_240));
 conforms!(fq_codel_small: discipline FqCodel, fq_codel(), fq_codel_work(3, 20));

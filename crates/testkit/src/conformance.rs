@@ -2,7 +2,7 @@
 //!
 //! - Accounting: a packet that arrives is dropped on arrival or queued; a queued one is given out, dropped later or
 //!   still queued. None is lost, none comes twice, and the backlog agrees at every step.
-//! - Order: packets of one flow leave in the order in which they came.
+//! - Order: packets of one flow leave in the order in which they came; see [`Order`].
 //! - Marks: only on ECN-capable packets, told to the sink, and visible on the packet when it leaves.
 //! - Progress: a link that gets no packet although some are queued gets the time at which to come back, so every queue
 //!   can be emptied.
@@ -37,17 +37,34 @@ pub enum Operation {
     },
 }
 
+/// Packets that must leave in the order in which they came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Those of one flow.
+    Flow,
+    /// Those of one flow that came with the same ECN codepoint: a discipline has a queue for L4S.
+    FlowAndCodepoint,
+}
+
 /// Runs the suite on the disciplines that `make` makes; `work` bounds each call, and `name` is in every failure.
 ///
 /// # Panics
 /// When the discipline breaks a rule, with the shortest sequence of operations found that shows it.
 pub fn conformance(name: &str, work: Work, make: impl Fn() -> Box<dyn Discipline<TestPacket>>) {
+    conformance_in_order(name, Order::Flow, work, make);
+}
+
+/// Runs the suite on disciplines that keep this order.
+///
+/// # Panics
+/// As [`conformance`].
+pub fn conformance_in_order(name: &str, order: Order, work: Work, make: impl Fn() -> Box<dyn Discipline<TestPacket>>) {
     let persistence = Some(Box::new(FileFailurePersistence::Off) as Box<_>);
     let config = Config { cases: 128, failure_persistence: persistence, ..Config::default() };
     let strategy = (prop::collection::vec(operation(), 1..300), any::<u64>());
     let result = TestRunner::new(config).run(&strategy, |(operations, seed)| {
-        let first = Run::new(Metered::new(make(), seed, work)).all(&operations)?;
-        let second = Run::new(Metered::new(make(), seed, work)).all(&operations)?;
+        let first = Run::new(Metered::new(make(), seed, work), order).all(&operations)?;
+        let second = Run::new(Metered::new(make(), seed, work), order).all(&operations)?;
         prop_assert_eq!(first, second, "the same seed gave other decisions");
         Ok(())
     });
@@ -134,8 +151,10 @@ fn operation() -> impl Strategy<Value = Operation> {
 /// A discipline with a model of its expected contents.
 struct Run {
     metered: Metered,
+    order: Order,
     now: Time,
-    arrived: u64,
+    /// The codepoints of the packets that arrived, by id.
+    arrived: Vec<Ecn>,
     /// The queued packets, by id.
     queued: BTreeMap<u64, TestPacket>,
     backlog: Backlog,
@@ -149,11 +168,12 @@ struct Run {
 type Decisions = (Vec<(Time, u64)>, Recorder, Vec<(String, u64)>);
 
 impl Run {
-    fn new(metered: Metered) -> Self {
+    fn new(metered: Metered, order: Order) -> Self {
         Self {
             metered,
+            order,
             now: Time::ZERO,
-            arrived: 0,
+            arrived: Vec::new(),
             queued: BTreeMap::new(),
             backlog: Backlog::default(),
             departed: Vec::new(),
@@ -183,14 +203,15 @@ impl Run {
     }
 
     fn enqueue(&mut self, mut packet: TestPacket) -> Result<(), TestCaseError> {
-        packet.id = self.arrived;
-        self.arrived += 1;
+        packet.id = self.arrived.len() as u64;
+        self.arrived.push(packet.ecn);
         self.backlog.packets += 1;
         self.backlog.bytes += u64::from(packet.len_bytes);
         self.queued.insert(packet.id, packet.clone());
+        let id = packet.id;
         self.metered.enqueue(packet, self.now, &mut self.recorder).map_err(TestCaseError::fail)?;
         self.check_marks()?;
-        self.check_drops(Some(self.arrived - 1))
+        self.check_drops(Some(id))
     }
 
     /// Asks for a packet. Returns `None` if one came, else when to ask again.
@@ -212,10 +233,18 @@ impl Run {
         // A router may write a flow's rate on a packet; nothing else changes but for marks.
         let expected = TestPacket { rate_label: packet.rate_label, ..self.leave(packet.id)? };
         prop_assert_eq!(&packet, &expected, "a packet came out changed");
-        let overtaken = self.queued.values().find(|other| other.flow == packet.flow && other.id < packet.id);
+        let is_before = |other: &&TestPacket| {
+            other.flow == packet.flow && other.id < packet.id && self.share_order(other.id, packet.id)
+        };
+        let overtaken = self.queued.values().find(is_before);
         prop_assert!(overtaken.is_none(), "packet {} overtook {:?} of its flow", packet.id, overtaken);
         self.departed.push((self.now, packet.id));
         Ok(None)
+    }
+
+    /// Whether two packets of a flow, by their ids, must keep their order.
+    fn share_order(&self, first: u64, second: u64) -> bool {
+        self.order == Order::Flow || self.arrived[first as usize] == self.arrived[second as usize]
     }
 
     /// Takes a packet out of the model.

@@ -22,7 +22,7 @@ pub use closed_forms::{
     DctcpCycle, collision_probability, dctcp_cycle, md1_mean_wait_s, mm1k_blocking, mm1k_mean_packets, pftk_bps,
     square_root_bps,
 };
-pub use conformance::{Operation, bounded_memory, conformance, conformance_law};
+pub use conformance::{Operation, Order, bounded_memory, conformance, conformance_in_order, conformance_law};
 pub use oracle::{FluidArrival, gps_finish_times_s};
 pub use packet::{Recorder, TestPacket};
 pub use work::{Call, Work, worst_case};
