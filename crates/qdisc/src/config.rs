@@ -20,8 +20,8 @@ use serde::de::{Deserialize, Deserializer, Error};
 pub use self::fit::{FittedValue, fitted};
 use crate::dbl::{FlowTableScope, SharedFlowTable};
 use crate::{
-    CbqClass, CbqConfig, CustomDiscipline, Dbl, DblConfig, Discipline, FlowKey, Packet, ParameterError, Queue, Rate,
-    hash_flow,
+    CbqConfig, CustomDiscipline, Dbl, DblConfig, Discipline, DropTail, DropTailConfig, FlowKey, InnerQueue,
+    InnerQueues, Packet, ParameterError, PlacedError, Queue, Rate, hash_flow,
 };
 
 mod fit;
@@ -29,7 +29,7 @@ mod fit;
 /// Declares [`QueueSpec`] and all code that needs every discipline. A line has the comment for the schema, the variant
 /// with its configuration, the name in a file, the kind, the file, and the table in the guide's list of disciplines.
 /// The kinds are a law in front of a FIFO, one that may share a table with the switch's other queues, a discipline that
-/// holds its packets, and one with a queue for each class.
+/// holds its packets, one with queues inside it, and one whose queues inside must be given, which has no bare name.
 macro_rules! disciplines {
     ($(
         $(#[$doc:meta])*
@@ -77,7 +77,7 @@ macro_rules! disciplines {
             }
 
             /// The limit of the whole queue, for those that have one. A custom discipline limits what it holds as it
-            /// likes.
+            /// likes, and queues inside another one have limits of their own.
             #[must_use]
             pub fn limit(&self) -> Option<QueueSize> {
                 match self {
@@ -86,13 +86,12 @@ macro_rules! disciplines {
                 }
             }
 
-            /// The queues inside this one, in the order of its classes.
-            pub fn children(&self) -> impl Iterator<Item = &Self> {
-                let classes: &[CbqClass<Self>] = match self {
-                    $(Self::$variant(config) => classes!($seam config),)*
-                    Self::Python(_) => &[],
-                };
-                classes.iter().map(|class| &class.queue)
+            /// The configuration, if it has queues inside.
+            fn inner(&self) -> Option<&dyn InnerQueues<Self>> {
+                match self {
+                    $(Self::$variant(config) => inner!($seam config),)*
+                    Self::Python(_) => None,
+                }
             }
 
             /// Whether it shares state with other queues of its switch.
@@ -123,23 +122,27 @@ macro_rules! disciplines {
 }
 
 macro_rules! limit {
-    (classes $config:expr) => {{
-        // Each class's queue has a limit of its own.
-        let _ = $config;
-        None
-    }};
+    (classes $config:expr) => {
+        InnerQueues::limit($config)
+    };
+    (queues $config:expr) => {
+        InnerQueues::limit($config)
+    };
     ($seam:ident $config:expr) => {
         Some($config.limit)
     };
 }
 
-macro_rules! classes {
+macro_rules! inner {
     (classes $config:expr) => {
-        &$config.classes
+        Some($config)
+    };
+    (queues $config:expr) => {
+        Some($config)
     };
     ($seam:ident $config:expr) => {{
         let _ = $config;
-        &[]
+        None
     }};
 }
 
@@ -163,9 +166,12 @@ macro_rules! build {
     (discipline $discipline:ident, $packet:ty, $config:expr, $site:expr) => {
         Ok(Queue::Discipline(Box::new(crate::$discipline::<$packet>::new($config, $site.link_rate, $site.salt)?)))
     };
-    (classes $discipline:ident, $packet:ty, $config:expr, $site:expr) => {{
-        let queues = $site.queues_of_classes::<$packet, _>($config)?;
-        Ok(Queue::Discipline(Box::new(crate::$discipline::new($config, queues)?)))
+    (classes $discipline:ident, $packet:ty, $config:expr, $site:expr) => {
+        build!(queues $discipline, $packet, $config, $site)
+    };
+    (queues $discipline:ident, $packet:ty, $config:expr, $site:expr) => {{
+        let queues = $site.inner_queues::<$packet, G>($config)?;
+        Ok(Queue::Discipline(Box::new(crate::$discipline::new($config, $site.link_rate, queues)?)))
     }};
 }
 
@@ -246,6 +252,15 @@ pub struct Manual {
     pub group: &'static str,
 }
 
+impl Manual {
+    /// Whether every parameter has a default, so that the bare name is enough.
+    #[must_use]
+    pub fn has_defaults(&self) -> bool {
+        let schema = (self.parameters)(&mut SchemaGenerator::default());
+        schema.get("required").and_then(|required| required.as_array()).is_none_or(Vec::is_empty)
+    }
+}
+
 /// A parameter of a queue that is outside its bound, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueError {
@@ -277,6 +292,12 @@ impl QueueSpec {
 }
 
 impl<G> QueueSpec<G> {
+    /// The queues inside this one that the file describes.
+    pub fn children(&self) -> impl Iterator<Item = &Self> {
+        let inner = self.inner().map(InnerQueues::inner_queues).unwrap_or_default();
+        inner.into_iter().filter_map(|inner| inner.queue)
+    }
+
     /// Builds the queue for a link of `link_rate`, with what it needs from its context; `salt` separates the flow
     /// hashes of different queues.
     ///
@@ -308,31 +329,28 @@ impl<G: Clone> QueueSpec<G> {
         }
     }
 
-    /// Where `error` is: in the queue's own configuration, in one of its classes, or in the queue of one.
+    /// Where `error` is: in the queue's own configuration, or in a queue inside it.
     fn at_fault<P: Packet + 'static, S: BuildContext<G> + Clone>(
         &self,
         context: &S,
         link_rate: Rate,
         error: ParameterError,
     ) -> QueueError {
-        let own = |below: &str, error: ParameterError| {
-            let path = format!("{}{below}.{}", self.name(), error.field);
-            QueueError { path, discipline: self.name(), error }
-        };
-        let Self::Cbq(cbq) = self else { return own("", error) };
-        for (index, class) in cbq.classes.iter().enumerate() {
-            let below = format!(".classes.{index}");
-            let rate = cbq.class_rate(index, link_rate);
-            if let Err(mut inner) = class.queue.check::<P>(context, rate) {
-                inner.path = format!("{}{below}.queue.{}", self.name(), inner.path);
-                return inner;
+        let mut placed = PlacedError::from(error);
+        if let Some(config) = self.inner() {
+            for inner in config.inner_queues() {
+                let rate = config.inner_rate(inner.index, link_rate);
+                let checked = inner.queue.map_or(Ok(()), |queue| queue.check::<P>(context, rate));
+                if let Err(error) = checked {
+                    return QueueError { path: format!("{}.{}.{}", self.name(), inner.keys, error.path), ..error };
+                }
             }
-            let alone = Self::Cbq(CbqConfig { classes: [class.clone()].into(), default_class: None });
-            if alone.build_in::<P>(&mut context.clone(), rate, 0).is_err() {
-                return own(&below, error);
-            }
+            placed = config.check(link_rate).err().unwrap_or(placed);
         }
-        own("", error)
+        let PlacedError { table, error } = placed;
+        let keys = [self.name(), &table, error.field];
+        let keys: Vec<&str> = keys.into_iter().filter(|key| !key.is_empty()).collect();
+        QueueError { path: keys.join("."), discipline: self.name(), error }
     }
 }
 
@@ -359,22 +377,28 @@ impl<S> BuildSite<'_, S> {
         Dbl::new(config, self.link_rate, self.salt)
     }
 
-    /// The queue of each class, built for the rate that the class can count on, with a salt of its own.
-    fn queues_of_classes<P: Packet + 'static, G>(
+    /// The queues inside, each built for the rate that it can count on, with a salt of its own.
+    fn inner_queues<P: Packet + 'static, G>(
         &mut self,
-        config: &CbqConfig<QueueSpec<G>>,
+        config: &impl InnerQueues<QueueSpec<G>>,
     ) -> Result<Vec<Box<dyn Discipline<P>>>, ParameterError>
     where
         S: BuildContext<G>,
     {
-        let queue = |(index, class): (usize, &CbqClass<QueueSpec<G>>)| {
+        let queue = |InnerQueue { index, queue, fifo_limit, .. }| {
             let classes = [self.classes, &[index]].concat();
             let salt = hash_flow(FlowKey(index as u64), self.salt);
-            let link_rate = config.class_rate(index, self.link_rate);
+            let link_rate = config.inner_rate(index, self.link_rate);
             let mut site = BuildSite { context: &mut *self.context, classes: &classes, link_rate, salt };
-            Ok(class.queue.build_at(&mut site)?.into_discipline())
+            match queue {
+                Some(queue) => Ok(QueueSpec::build_at(queue, &mut site)?.into_discipline()),
+                None => {
+                    let fifo = DropTail::new(&DropTailConfig { limit: fifo_limit }, link_rate, salt)?;
+                    Ok(Queue::Law(Box::new(fifo)).into_discipline())
+                }
+            }
         };
-        config.classes.iter().enumerate().map(queue).collect()
+        config.inner_queues().into_iter().map(queue).collect()
     }
 }
 
@@ -450,7 +474,7 @@ mod tests {
     #[test]
     fn every_discipline_without_classes_is_built_from_its_name_alone() {
         for Manual { name, source, .. } in
-            QueueSpec::<NoCustomDiscipline>::DISCIPLINES.iter().filter(|it| it.name != "cbq")
+            QueueSpec::<NoCustomDiscipline>::DISCIPLINES.iter().filter(|it| it.has_defaults())
         {
             let queue = read(&format!("{name} = {{}}"));
             assert_eq!(queue.name(), *name);
@@ -477,6 +501,26 @@ mod tests {
             (
                 "cbq = { classes = [{ name = 'a', queue.drr = {} }, { name = 'b', share = -1, queue.drr = {} }] }",
                 "cbq.classes.1.share",
+                "cbq: `share` must",
+            ),
+            (
+                "cbq.classes = [{ name = 'a', queue.drr = {} }, { name = 'a', queue.drr = {} }]",
+                "cbq.classes.1.name",
+                "cbq: `name` must",
+            ),
+            (
+                "cbq = { default_class = 'b', classes = [{ name = 'a', queue.drr = {} }] }",
+                "cbq.default_class",
+                "cbq: `default_class` must",
+            ),
+            (
+                "cbq.classes = [{ name = 'a', share = -1, queue.drr = {} }, { name = 'b', queue.red.limit = '0 packets' }]",
+                "cbq.classes.1.queue.red.limit",
+                "red: `limit` must",
+            ),
+            (
+                "cbq.classes = [{ name = 'a', queue.cbq.classes = [{ name = 'b', share = 0, queue.drr = {} }] }]",
+                "cbq.classes.0.queue.cbq.classes.0.share",
                 "cbq: `share` must",
             ),
             (

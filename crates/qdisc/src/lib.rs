@@ -23,6 +23,7 @@
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
 //! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs` | parts of several disciplines |
 //! | `config.rs` | queues as a file describes them, with the table of all disciplines |
+//! | `inner_queues.rs` | configurations that have queues inside, and traffic classes |
 //! | `parameters.rs` | parameters that several disciplines have: those of RED and of CoDel |
 //! | `limit.rs`, `memory.rs` | the limit of a queue and checks of parameters; how much memory state takes |
 //! | all others, with their folders | one discipline each; its tests next to it in `*_tests.rs` or in its folder |
@@ -72,6 +73,7 @@ mod fred;
 mod hash;
 mod heavy_hitters;
 mod indexed_heap;
+mod inner_queues;
 mod inverse_sqrt;
 mod limit;
 mod line;
@@ -124,6 +126,7 @@ pub use fq_codel::{FqCodel, FqCodelConfig, FqCodelPreset};
 pub use fred::{Fred, FredConfig};
 pub use hash::{hash_flow, table_index};
 pub use heavy_hitters::HeavyHitterSet;
+pub use inner_queues::{InnerQueue, InnerQueues, PlacedError};
 pub use limit::Limit;
 pub use line::{Line, Watcher};
 pub use penalty_box::{PenaltyBox, PenaltyBoxConfig};

@@ -544,9 +544,9 @@ fn cbq_of_several_disciplines() {
             default_class: None,
         };
         let drr: Box<dyn Discipline<TestPacket>> = Box::new(Drr::new(&drr(), LINK, 7).unwrap());
-        let inner = Cbq::new(&inner, vec![drr]).unwrap();
+        let inner = Cbq::new(&inner, LINK, vec![drr]).unwrap();
         let queues: Vec<Box<dyn Discipline<TestPacket>>> =
             vec![Box::new(Fifo::new(law)), Box::new(wfq), Box::new(inner)];
-        Box::new(Cbq::new(&CbqConfig { classes, default_class: None }, queues).unwrap())
+        Box::new(Cbq::new(&CbqConfig { classes, default_class: None }, LINK, queues).unwrap())
     });
 }

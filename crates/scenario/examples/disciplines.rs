@@ -19,7 +19,7 @@ fn main() -> Result<(), String> {
     let (mut measured, mut skipped) = (Vec::new(), Vec::new());
     for choice in choices.filter(|choice| named.is_empty() || named.contains(&choice.name)) {
         // One that has parameters without defaults has no default behaviour to measure.
-        if choice.parameters.iter().any(|parameter| parameter.required && !parameter.name.contains(['.', '['])) {
+        if !choice.has_defaults() {
             skipped.push(choice.name);
             continue;
         }
