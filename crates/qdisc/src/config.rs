@@ -20,7 +20,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 pub use self::fit::{FittedValue, fitted};
 use crate::dbl::{FlowTableScope, SharedFlowTable};
 use crate::{
-    CbqConfig, CustomDiscipline, Dbl, DblConfig, Discipline, DropTail, DropTailConfig, FlowKey, InnerQueue,
+    CbqConfig, CustomDiscipline, Dbl, DblConfig, Discipline, DropTail, DropTailConfig, FlowKey, HtbConfig, InnerQueue,
     InnerQueues, Packet, ParameterError, PlacedError, Queue, Rate, hash_flow,
 };
 
@@ -456,6 +456,9 @@ disciplines! {
     /// Class-based queueing: a queue of any kind for each class of traffic, with a share, a shaping rate and a
     /// priority.
     Cbq(CbqConfig<QueueSpec<G>>) = "cbq", classes Cbq, "cbq.rs", classes;
+    /// Hierarchical token buckets: a tree of classes with guaranteed rates and ceilings, whose leaves have queues of any
+    /// kind.
+    Htb(HtbConfig<QueueSpec<G>>) = "htb", classes Htb, "htb.rs", classes;
 }
 
 #[cfg(test)]
@@ -527,6 +530,22 @@ mod tests {
                 "cbq.classes = [{ name = 'a', queue.drr = {} }, { name = 'b', queue.red = { limit = '0 packets' } }]",
                 "cbq.classes.1.queue.red.limit",
                 "red: `limit` must",
+            ),
+            (
+                "htb.classes = [{ name = 'a', rate = '1 Mbps' }, { name = 'b', parent = 'c', rate = '1 Mbps' }]",
+                "htb.classes.1.parent",
+                "htb: `parent` must be the name of one of `classes`",
+            ),
+            (
+                "htb.classes = [{ name = 'a', rate = '1 Mbps' }, { name = 'b', parent = 'a', rate = '1 kbps', \
+                 queue.sfq.limit = '0 packets' }]",
+                "htb.classes.1.queue.sfq.limit",
+                "sfq: `limit` must",
+            ),
+            (
+                "htb = { classes = [{ name = 'a', rate = '1 Mbps' }], direct_limit = '0 packets' }",
+                "htb.direct_limit",
+                "htb: `direct_limit` must",
             ),
         ] {
             let error = read(text).check::<Labelled>(&Alone, LINK).unwrap_err();

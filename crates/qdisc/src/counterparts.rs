@@ -9,7 +9,6 @@ pub const COUNTERPARTS: &[(&str, &str)] = &[
     ("fifo", "`drop_tail` is the plain FIFO"),
     ("taildrop", "`drop_tail` is the plain FIFO"),
     ("fq", "`fq_codel` and `drr` share the link between flows"),
-    ("htb", "`cbq` has classes: HTB's `rate` is their `share` of the link there, its `ceil` their `rate`"),
     ("hfsc", "`cbq` has classes with shares; the `rate` of the link limits all of them"),
     ("ets", "`cbq` has classes with shares and priorities"),
     ("prio", "`cbq` has classes with shares and priorities"),

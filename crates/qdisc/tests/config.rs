@@ -61,6 +61,34 @@ fn classes_hold_a_queue_of_any_description() {
 }
 
 #[test]
+fn htb_is_written_as_a_list_with_parents() {
+    let text = r#"
+        classes = [
+            { name = "home", rate = "20 Mbps" },
+            { name = "voice", parent = "home", rate = "2 Mbps", classes = [46], priority = 0, quantum = "1514 B" },
+            { name = "rest", parent = "home", rate = "18 Mbps", ceil = "20 Mbps", burst = "3 KB", cburst = "2 KB",
+              queue = { limit = "50 packets" } },
+        ]
+    "#;
+    let config: HtbConfig<DropTailConfig> = toml::from_str(text).unwrap();
+    assert_eq!((config.default_class, config.direct_limit, config.r2q), (None, QueueSize::Packets(1000), 10));
+    let child = |name, classes: &[u8], megabits| HtbClass {
+        parent: Some("home".into()),
+        ..HtbClass::new(name, classes, Rate::megabits(megabits))
+    };
+    let voice = HtbClass { priority: Some(0), quantum: Some(Bytes(1514)), ..child("voice", &[46], 2) };
+    let rest = HtbClass {
+        ceil: Some(Rate::megabits(20)),
+        burst: Some(Bytes(3000)),
+        cburst: Some(Bytes(2000)),
+        queue: Some(DropTailConfig { limit: QueueSize::Packets(50) }),
+        ..child("rest", &[], 18)
+    };
+    assert_eq!(config.classes, [HtbClass::new("home", &[], Rate::megabits(20)), voice, rest]);
+    assert!(toml::from_str::<HtbConfig<DropTailConfig>>("classes = [{ name = 'a' }]").is_err());
+}
+
+#[test]
 fn unknown_keys_are_refused() {
     assert!(toml::from_str::<RedConfig>("min_treshold = \"5 packets\"").is_err());
     assert!(toml::from_str::<DblConfig>("input_ports = { limits = 3 }").is_err());

@@ -528,25 +528,51 @@ fn dbl_beside_another_queue_of_its_table() {
     });
 }
 
+/// The queues of three classes: a law's, a fair queue's, and those of classes one of which is shaped.
+fn inner_queues() -> Vec<Box<dyn Discipline<TestPacket>>> {
+    let law: Box<dyn Admission> = Box::new(Dbl::new(&dbl(), LINK, 7).unwrap());
+    let wfq = Wfq::new(&WfqConfig { limit: SMALL, ..WfqConfig::default() }, LINK, 7).unwrap();
+    let inner = CbqConfig {
+        classes: vec![CbqClass { rate: Some(Rate::megabits(1)), ..CbqClass::new("all", &[], ()) }],
+        default_class: None,
+    };
+    let drr: Box<dyn Discipline<TestPacket>> = Box::new(Drr::new(&drr(), LINK, 7).unwrap());
+    let inner = Cbq::new(&inner, LINK, vec![drr]).unwrap();
+    vec![Box::new(Fifo::new(law)), Box::new(wfq), Box::new(inner)]
+}
+
+/// Each class asks its queue once at most: DBL's, WFQ's, and DRR's with a look more for each level of classes. `each`
+/// is the looks of the outer discipline at a packet that arrives, and at one that leaves.
+const fn classes_work(each: u64) -> Work {
+    Work::new(Call::new(5 + each, 1, 1), Call::new(2 + 1 + turns(20, LONGEST, 450) + 3 + each, 0, 0).at_most())
+}
+
+#[test]
+fn htb_of_several_disciplines() {
+    conformance("htb_of_several_disciplines", classes_work(1), || {
+        let leaf = |name, classes: &[u8], parent: &str| HtbClass {
+            parent: Some(parent.into()),
+            ceil: Some(Rate::megabits(80)),
+            ..HtbClass::<()>::new(name, classes, Rate::megabits(10))
+        };
+        let classes = vec![
+            HtbClass::new("root", &[], Rate::megabits(50)),
+            HtbClass { priority: Some(3), ..leaf("a", &[0, 2], "root") },
+            HtbClass { ceil: Some(Rate::megabits(30)), rate: Rate::megabits(20), ..leaf("inner", &[], "root") },
+            leaf("b", &[1], "inner"),
+            HtbClass { burst: Some(Bytes(0)), quantum: Some(Bytes(9000)), ..leaf("c", &[3], "inner") },
+        ];
+        let config = HtbConfig { classes, default_class: None, direct_limit: SMALL, r2q: 10 };
+        Box::new(Htb::new(&config, LINK, inner_queues()).unwrap())
+    });
+}
+
 #[test]
 fn cbq_of_several_disciplines() {
-    // Each class asks its queue once at most: DBL's, WFQ's, and DRR's with a look more for each level of classes.
-    let most_of_drr = turns(20, LONGEST, 450);
-    let work = Work::new(Call::new(6, 1, 1), Call::new(2 + 1 + most_of_drr + 2 + 2, 0, 0).at_most());
-    conformance("cbq_of_several_disciplines", work, || {
+    conformance("cbq_of_several_disciplines", classes_work(1), || {
         let shaped = CbqClass { rate: Some(Rate::megabits(10)), priority: 1, ..CbqClass::new("shaped", &[1], ()) };
         let first = CbqClass { share: 3.0, ..CbqClass::new("first", &[0, 2], ()) };
         let classes = vec![first, shaped, CbqClass::new("rest", &[], ())];
-        let law: Box<dyn Admission> = Box::new(Dbl::new(&dbl(), LINK, 7).unwrap());
-        let wfq = Wfq::new(&WfqConfig { limit: SMALL, ..WfqConfig::default() }, LINK, 7).unwrap();
-        let inner = CbqConfig {
-            classes: vec![CbqClass { rate: Some(Rate::megabits(1)), ..CbqClass::new("all", &[], ()) }],
-            default_class: None,
-        };
-        let drr: Box<dyn Discipline<TestPacket>> = Box::new(Drr::new(&drr(), LINK, 7).unwrap());
-        let inner = Cbq::new(&inner, LINK, vec![drr]).unwrap();
-        let queues: Vec<Box<dyn Discipline<TestPacket>>> =
-            vec![Box::new(Fifo::new(law)), Box::new(wfq), Box::new(inner)];
-        Box::new(Cbq::new(&CbqConfig { classes, default_class: None }, LINK, queues).unwrap())
+        Box::new(Cbq::new(&CbqConfig { classes, default_class: None }, LINK, inner_queues()).unwrap())
     });
 }
