@@ -13,6 +13,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use forebay_units::Bytes;
 pub use forebay_units::QueueSize;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, Error};
@@ -21,7 +22,7 @@ pub use self::fit::{FittedValue, fitted};
 use crate::dbl::{FlowTableScope, SharedFlowTable};
 use crate::{
     CbqConfig, CustomDiscipline, Dbl, DblConfig, Discipline, DropTail, DropTailConfig, FlowKey, HtbConfig, InnerQueue,
-    InnerQueues, Packet, ParameterError, PlacedError, Queue, Rate, hash_flow,
+    InnerQueues, Packet, ParameterError, PlacedError, Queue, Rate, TbfConfig, hash_flow,
 };
 
 mod fit;
@@ -298,6 +299,12 @@ impl<G> QueueSpec<G> {
         inner.into_iter().filter_map(|inner| inner.queue)
     }
 
+    /// The longest packet that may leave on a link of `link_rate`, if longer ones are dropped on arrival.
+    #[must_use]
+    pub fn longest_packet(&self, link_rate: Rate) -> Option<Bytes> {
+        self.inner().and_then(|config| config.longest_packet(link_rate))
+    }
+
     /// Builds the queue for a link of `link_rate`, with what it needs from its context; `salt` separates the flow
     /// hashes of different queues.
     ///
@@ -456,6 +463,8 @@ disciplines! {
     /// Class-based queueing: a queue of any kind for each class of traffic, with a share, a shaping rate and a
     /// priority.
     Cbq(CbqConfig<QueueSpec<G>>) = "cbq", classes Cbq, "cbq.rs", classes;
+    /// A token bucket: lets through a rate, and a burst after an idle time.
+    Tbf(TbfConfig<QueueSpec<G>>) = "tbf", queues Tbf, "tbf.rs", classes;
     /// Hierarchical token buckets: a tree of classes with guaranteed rates and ceilings, whose leaves have queues of any
     /// kind.
     Htb(HtbConfig<QueueSpec<G>>) = "htb", classes Htb, "htb.rs", classes;
@@ -542,6 +551,9 @@ mod tests {
                 "htb.classes.1.queue.sfq.limit",
                 "sfq: `limit` must",
             ),
+            ("tbf = { peakrate = '1 Mbps' }", "tbf.peakrate", "tbf: `peakrate` must be more than `rate`"),
+            ("tbf = { limit = '0 packets' }", "tbf.limit", "tbf: `limit` must"),
+            ("tbf = { queue.red = { limit = '0 packets' } }", "tbf.queue.red.limit", "red: `limit` must"),
             (
                 "htb = { classes = [{ name = 'a', rate = '1 Mbps' }], direct_limit = '0 packets' }",
                 "htb.direct_limit",

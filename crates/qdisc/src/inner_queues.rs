@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use forebay_units::QueueSize;
+use forebay_units::{Bytes, QueueSize};
 
 use crate::{ParameterError, Rate, require};
 
@@ -29,6 +29,11 @@ pub trait InnerQueues<Q> {
 
     /// The limit of everything queued, where the queues have none of their own.
     fn limit(&self) -> Option<QueueSize> {
+        None
+    }
+
+    /// The longest packet that may leave on a link of `link_rate`, if longer ones are dropped on arrival.
+    fn longest_packet(&self, _link_rate: Rate) -> Option<Bytes> {
         None
     }
 }

@@ -17,7 +17,8 @@
 //! | `discipline.rs` | the seam of a discipline that holds packets, and the sink of what it drops |
 //! | `queue.rs`, `custom.rs` | either of them as built from a configuration; one from outside this crate |
 //! | `arrival.rs`, `rate_label.rs`, `backlog.rs` | the input of both: a packet's properties and the queue |
-//! | `server.rs`, `class_queues.rs` | the loop that asks a discipline for packets; the same for one for each class |
+//! | `server.rs`, `class_queues.rs`, `peeked.rs` | the loop that asks a discipline for packets; the same for one for each
+//! class; a discipline whose next packet is looked at |
 //! | `fifo.rs`, `line.rs` | the queue behind a law; a link that sends what a discipline gives, without a simulator |
 //! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `indexed_heap.rs` | ways to hold packets |
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
@@ -79,6 +80,7 @@ mod inverse_sqrt;
 mod limit;
 mod line;
 mod memory;
+mod peeked;
 mod penalty_box;
 mod pi;
 mod pie;
@@ -94,6 +96,7 @@ mod sfq;
 mod sfq_red;
 mod sfred;
 mod sred;
+mod tbf;
 #[cfg(test)]
 mod test_support;
 mod timed_fifo;
@@ -144,4 +147,5 @@ pub use sfq::{Sfq, SfqConfig};
 pub use sfq_red::{SfqRed, SfqRedConfig};
 pub use sfred::{Sfred, SfredConfig};
 pub use sred::{Sred, SredConfig};
+pub use tbf::{Tbf, TbfConfig};
 pub use wfq::{Wfq, WfqConfig};

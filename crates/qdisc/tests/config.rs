@@ -21,6 +21,22 @@ empty_tables! {
 }
 
 #[test]
+fn tbf_is_written_with_or_without_a_queue() {
+    assert_eq!(toml::from_str::<TbfConfig<DropTailConfig>>(""), Ok(TbfConfig::default()));
+    let text = "rate = '9 Mbps'\nburst = '4 KB'\npeakrate = '20 Mbps'\nmtu = '1514 B'\nlatency = '50 ms'\nqueue = {}";
+    let config = TbfConfig {
+        rate: Some(Rate::megabits(9)),
+        burst: Some(Bytes(4000)),
+        peakrate: Some(Rate::megabits(20)),
+        mtu: Some(Bytes(1514)),
+        limit: None,
+        latency: Some(Span::from_milliseconds(50)),
+        queue: Some(Box::new(DropTailConfig::default())),
+    };
+    assert_eq!(toml::from_str::<TbfConfig<DropTailConfig>>(text), Ok(config));
+}
+
+#[test]
 fn dbl_is_written_as_in_the_manual() {
     let text = r#"
         preset = "catalyst4500"

@@ -547,6 +547,41 @@ const fn classes_work(each: u64) -> Work {
     Work::new(Call::new(5 + each, 1, 1), Call::new(2 + 1 + turns(20, LONGEST, 450) + 3 + each, 0, 0).at_most())
 }
 
+fn tbf() -> TbfConfig<()> {
+    TbfConfig { rate: Some(Rate::megabits(20)), burst: Some(Bytes(20_000)), limit: Some(SMALL), ..TbfConfig::default() }
+}
+
+/// A FIFO queue without a limit, of which TBF looks at the first packet.
+fn fifo() -> Vec<Box<dyn Discipline<TestPacket>>> {
+    let unlimited = DropTailConfig { limit: QueueSize::Packets(u64::MAX) };
+    vec![Box::new(Fifo::new(Box::new(DropTail::new(&unlimited, LINK, 7).unwrap())))]
+}
+
+#[test]
+fn tbf_defaults() {
+    let work = Work::new(Call::new(2, 1, 0), Call::new(2, 0, 0));
+    conformance("tbf_defaults", work, || Box::new(Tbf::new(&TbfConfig::<()>::default(), LINK, fifo()).unwrap()));
+}
+
+#[test]
+fn tbf_of_two_rates() {
+    let work = Work::new(Call::new(2, 1, 0), Call::new(2, 0, 0));
+    let config = TbfConfig { peakrate: Some(Rate::megabits(60)), mtu: Some(Bytes(1500)), ..tbf() };
+    conformance("tbf_of_two_rates", work, || Box::new(Tbf::new(&config, LINK, fifo()).unwrap()));
+}
+
+#[test]
+fn tbf_with_a_queue() {
+    // A packet more than in the queue, and a look at its length.
+    let codel_work = codel_work(20, 1);
+    let dequeue = Call { looks: codel_work.dequeue.looks + 1, ..codel_work.dequeue };
+    let work = Work::new(Call { looks: codel_work.enqueue.looks + 1, ..codel_work.enqueue }, dequeue.at_most());
+    conformance("tbf_with_a_queue", work, || {
+        let queue: Box<dyn Discipline<TestPacket>> = Box::new(Codel::new(&codel(), LINK, 7).unwrap());
+        Box::new(Tbf::new(&TbfConfig { limit: None, queue: Some(Box::new(())), ..tbf() }, LINK, vec![queue]).unwrap())
+    });
+}
+
 #[test]
 fn htb_of_several_disciplines() {
     conformance("htb_of_several_disciplines", classes_work(1), || {
