@@ -22,7 +22,7 @@ pub use self::fit::{FittedValue, fitted};
 use crate::dbl::{FlowTableScope, SharedFlowTable};
 use crate::{
     CbqConfig, CustomDiscipline, Dbl, DblConfig, Discipline, DropTail, DropTailConfig, FlowKey, HtbConfig, InnerQueue,
-    InnerQueues, Packet, ParameterError, PlacedError, Queue, Rate, TbfConfig, hash_flow,
+    InnerQueues, Packet, ParameterError, PlacedError, PrioConfig, Queue, Rate, TbfConfig, hash_flow,
 };
 
 mod fit;
@@ -463,6 +463,8 @@ disciplines! {
     /// Class-based queueing: a queue of any kind for each class of traffic, with a share, a shaping rate and a
     /// priority.
     Cbq(CbqConfig<QueueSpec<G>>) = "cbq", classes Cbq, "cbq.rs", classes;
+    /// Bands by priority: the first that has packets sends.
+    Prio(PrioConfig<QueueSpec<G>>) = "prio", queues Prio, "prio.rs", classes;
     /// A token bucket: lets through a rate, and a burst after an idle time.
     Tbf(TbfConfig<QueueSpec<G>>) = "tbf", queues Tbf, "tbf.rs", classes;
     /// Hierarchical token buckets: a tree of classes with guaranteed rates and ceilings, whose leaves have queues of any
@@ -551,6 +553,14 @@ mod tests {
                 "htb.classes.1.queue.sfq.limit",
                 "sfq: `limit` must",
             ),
+            ("prio = { default_band = 'a' }", "prio.default_band", "prio: `default_band` must be left out"),
+            ("prio = { limit = '0 packets' }", "prio.limit", "prio: `limit` must"),
+            (
+                "prio.bands = [{ name = 'a', queue.tbf.queue.red = { limit = '0 packets' } }]",
+                "prio.bands.0.queue.tbf.queue.red.limit",
+                "red: `limit` must",
+            ),
+            ("prio.bands = [{ name = 'a' }, { name = 'a' }]", "prio.bands.1.name", "prio: `name` must differ"),
             ("tbf = { peakrate = '1 Mbps' }", "tbf.peakrate", "tbf: `peakrate` must be more than `rate`"),
             ("tbf = { limit = '0 packets' }", "tbf.limit", "tbf: `limit` must"),
             ("tbf = { queue.red = { limit = '0 packets' } }", "tbf.queue.red.limit", "red: `limit` must"),

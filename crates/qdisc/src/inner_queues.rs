@@ -95,6 +95,43 @@ pub(crate) const CLASSES: ClassList = ClassList {
     shared: "give each traffic class to one class only",
 };
 
+/// The list `bands`.
+pub(crate) const BANDS: ClassList = ClassList {
+    key: "bands",
+    default_key: "default_band",
+    none: "name at least one band",
+    too_many: "name at most 256 bands",
+    unknown: "be the name of one of `bands`",
+    repeated: "differ from band to band",
+    shared: "give each traffic class to one band only",
+};
+
+/// The band of each of Linux's 16 priorities (`sch_default_prio2band`).
+const PRIORITY_MAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+
+/// The number of bands without a list.
+pub(crate) const DEFAULT_BANDS: usize = 3;
+
+/// The band of each traffic class. Without a list these are Linux's three, and the last four bits of the traffic class
+/// are the priority.
+pub(crate) fn band_map(bands: &[(&str, &[u8])], default: Option<&str>) -> Result<Vec<u8>, PlacedError> {
+    if bands.is_empty() {
+        let bound = "be left out without `bands`";
+        require(default.is_none(), BANDS.default_key, bound)?;
+        return Ok((0..256).map(|traffic_class| PRIORITY_MAP[traffic_class % PRIORITY_MAP.len()]).collect());
+    }
+    BANDS.full_map(bands, default)
+}
+
+/// The queues of bands, in order: those of a list, or of Linux's three.
+pub(crate) fn band_queues<'c, Q: 'c>(
+    queues: impl ExactSizeIterator<Item = Option<&'c Q>>,
+    fifo_limit: QueueSize,
+) -> Vec<InnerQueue<'c, Q>> {
+    let missing = if queues.len() == 0 { DEFAULT_BANDS } else { 0 };
+    BANDS.inner_queues(queues.chain((0..missing).map(|_| None)), fifo_limit)
+}
+
 /// The class of each traffic class, where the list gives it to one.
 pub(crate) type ClassMap = [Option<u8>; 256];
 
@@ -176,5 +213,19 @@ mod tests {
         }
         let placed = CLASSES.full_map(&[("a", &[])], Some("b")).unwrap_err();
         assert_eq!((placed.table.as_str(), placed.error.field), ("", "default_class"));
+        for bands in [&[][..], &[("a", &[][..])]] {
+            let placed = band_map(bands, Some("b")).unwrap_err();
+            assert_eq!((placed.table.as_str(), placed.error.field), ("", "default_band"));
+        }
+    }
+
+    #[test]
+    fn without_a_list_bands_are_linuxs_three() {
+        let map = band_map(&[], None).unwrap();
+        let of_band = |band| (0..16).filter(|class| map[*class] == band).collect::<Vec<_>>();
+        assert_eq!([0, 1, 2].map(of_band), [vec![6, 7], vec![0, 4, 8, 9, 10, 11, 12, 13, 14, 15], vec![1, 2, 3, 5]]);
+        assert!((16..256).all(|class| map[class] == map[class % 16]));
+        let of = |queues: &[Option<&'static u8>]| band_queues(queues.iter().copied(), FIFO_LIMIT).len();
+        assert_eq!((of(&[]), of(&[None]), of(&[None, Some(&1), None, None])), (3, 1, 4));
     }
 }

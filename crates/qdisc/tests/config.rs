@@ -77,6 +77,20 @@ fn classes_hold_a_queue_of_any_description() {
 }
 
 #[test]
+fn bands_are_written_with_or_without_a_list() {
+    assert_eq!(toml::from_str::<PrioConfig<DropTailConfig>>(""), Ok(PrioConfig::default()));
+    let text =
+        "default_band = 'a'\nlimit = '9 packets'\nbands = [{ name = 'a', classes = [7] }, { name = 'b', queue = {} }]";
+    let b = PrioBand { queue: Some(DropTailConfig::default()), ..PrioBand::new("b", &[]) };
+    let config = PrioConfig {
+        bands: vec![PrioBand::new("a", &[7]), b],
+        default_band: Some("a".into()),
+        limit: QueueSize::Packets(9),
+    };
+    assert_eq!(toml::from_str::<PrioConfig<DropTailConfig>>(text), Ok(config));
+}
+
+#[test]
 fn htb_is_written_as_a_list_with_parents() {
     let text = r#"
         classes = [

@@ -547,6 +547,30 @@ const fn classes_work(each: u64) -> Work {
     Work::new(Call::new(5 + each, 1, 1), Call::new(2 + 1 + turns(20, LONGEST, 450) + 3 + each, 0, 0).at_most())
 }
 
+/// Bands for the traffic classes of the suite, one of which none lists.
+fn three_bands() -> Vec<PrioBand<()>> {
+    vec![PrioBand::new("a", &[0, 2]), PrioBand::new("b", &[1]), PrioBand::new("c", &[3])]
+}
+
+#[test]
+fn prio_of_several_disciplines() {
+    conformance("prio_of_several_disciplines", classes_work(1), || {
+        let config = PrioConfig { bands: three_bands(), ..PrioConfig::default() };
+        Box::new(Prio::new(&config, LINK, inner_queues()).unwrap())
+    });
+}
+
+#[test]
+fn prio_defaults() {
+    let work = Work::new(Call::new(2, 1, 0), Call::new(1, 0, 0));
+    conformance("prio_defaults", work, || {
+        let fifo = || -> Box<dyn Discipline<TestPacket>> {
+            Box::new(Fifo::new(Box::new(DropTail::new(&DropTailConfig::default(), LINK, 7).unwrap())))
+        };
+        Box::new(Prio::new(&PrioConfig::<()>::default(), LINK, vec![fifo(), fifo(), fifo()]).unwrap())
+    });
+}
+
 fn tbf() -> TbfConfig<()> {
     TbfConfig { rate: Some(Rate::megabits(20)), burst: Some(Bytes(20_000)), limit: Some(SMALL), ..TbfConfig::default() }
 }
