@@ -59,6 +59,7 @@ use forebay_units::{Bytes, Rate};
 
 use self::shaper::Shaper;
 use crate::class_weight::WEIGHTS;
+use crate::inner_queues::{CLASSES, FIFO_LIMIT, InnerQueue, InnerQueues, PlacedError};
 use crate::memory::{heap_bytes, inline_bytes};
 use crate::require;
 use crate::token_bucket::TokenBucket;
@@ -147,28 +148,27 @@ impl<Q> CbqConfig<Q> {
     }
 
     /// The index of the class of each traffic class.
-    fn class_map(&self) -> Result<Vec<u8>, ParameterError> {
-        require(!self.classes.is_empty(), "classes", "name at least one class")?;
-        require(self.classes.len() <= 256, "classes", "name at most 256 classes")?;
-        let default = match &self.default_class {
-            None => self.classes.len() - 1,
-            Some(name) => self
-                .classes
-                .iter()
-                .position(|class| class.name == *name)
-                .ok_or(ParameterError { field: "default_class", bound: "be the name of one of `classes`" })?,
-        };
-        let mut map = vec![None; 256];
+    fn class_map(&self) -> Result<Vec<u8>, PlacedError> {
+        let classes: Vec<_> = self.classes.iter().map(|class| (class.name.as_str(), &class.classes[..])).collect();
+        let map = CLASSES.full_map(&classes, self.default_class.as_deref())?;
         for (index, class) in self.classes.iter().enumerate() {
-            require(WEIGHTS.contains(&class.share), "share", "be between 0.001 and 1000000")?;
-            let repeated = self.classes[..index].iter().any(|other| other.name == class.name);
-            require(!repeated, "name", "differ from class to class")?;
-            for traffic_class in &class.classes {
-                let taken = map[usize::from(*traffic_class)].replace(index as u8);
-                require(taken.is_none(), "classes", "give each traffic class to one class only")?;
-            }
+            CLASSES.require(WEIGHTS.contains(&class.share), index, "share", "be between 0.001 and 1000000")?;
         }
-        Ok(map.into_iter().map(|index| index.unwrap_or(default as u8)).collect())
+        Ok(map)
+    }
+}
+
+impl<Q> InnerQueues<Q> for CbqConfig<Q> {
+    fn inner_queues(&self) -> Vec<InnerQueue<'_, Q>> {
+        CLASSES.inner_queues(self.classes.iter().map(|class| Some(&class.queue)), FIFO_LIMIT)
+    }
+
+    fn inner_rate(&self, index: usize, link_rate: Rate) -> Rate {
+        self.class_rate(index, link_rate)
+    }
+
+    fn check(&self, _link_rate: Rate) -> Result<(), PlacedError> {
+        self.class_map().map(drop)
     }
 }
 
@@ -200,11 +200,15 @@ struct Shares {
 }
 
 impl<P: Packet + 'static> Cbq<P> {
-    /// A CBQ over `queues`, which were built from the `queue` of each class in order.
+    /// A CBQ over `queues`, which were built from the `queue` of each class in order. The link's rate does not matter.
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new<Q>(config: &CbqConfig<Q>, queues: Vec<Box<dyn Discipline<P>>>) -> Result<Self, ParameterError> {
+    pub fn new<Q>(
+        config: &CbqConfig<Q>,
+        _link_rate: Rate,
+        queues: Vec<Box<dyn Discipline<P>>>,
+    ) -> Result<Self, ParameterError> {
         let class_of = config.class_map()?;
         require(queues.len() == config.classes.len(), "classes", "have a queue each")?;
         let shaped = |(class, queue): (&CbqClass<Q>, Box<dyn Discipline<P>>)| match class.rate {

@@ -15,7 +15,7 @@ fn fifo() -> Box<dyn Discipline<Labelled>> {
 
 fn bench(classes: Classes) -> Bench<Cbq<Labelled>> {
     let queues = classes.iter().map(|_| fifo()).collect();
-    Bench::new(Cbq::new(&CbqConfig { classes, default_class: None }, queues).unwrap())
+    Bench::new(Cbq::new(&CbqConfig { classes, default_class: None }, LINK, queues).unwrap())
 }
 
 fn class(number: u8) -> CbqClass<()> {
@@ -103,7 +103,7 @@ fn priorities_are_strict() {
 fn packets_of_unlisted_classes_go_to_the_default() {
     let classes = vec![class(0), class(1)];
     let config = CbqConfig { classes, default_class: Some("a".into()) };
-    let mut bench = Bench::new(Cbq::new(&config, vec![fifo(), fifo()]).unwrap());
+    let mut bench = Bench::new(Cbq::new(&config, LINK, vec![fifo(), fifo()]).unwrap());
     bench.enqueue(Labelled::new(7, 1, 100, 77));
     assert!(bench.discipline.queues.holds(0) && !bench.discipline.queues.holds(1));
     assert_eq!(bench.drain(), [7]);
@@ -115,7 +115,7 @@ fn averages_about_an_idle_time(class: CbqClass<()>) -> [f64; 2] {
     let red: Box<dyn Admission> = Box::new(Red::new(&config, LINK, 0).unwrap());
     let fifo: Box<dyn Discipline<Labelled>> = Box::new(Fifo::new(red));
     let config = CbqConfig { classes: vec![class], default_class: None };
-    let mut bench = Bench::new(Cbq::new(&config, vec![fifo]).unwrap());
+    let mut bench = Bench::new(Cbq::new(&config, LINK, vec![fifo]).unwrap());
     let average = |bench: &Bench<Cbq<Labelled>>| {
         let mut average = f64::NAN;
         let mut read = |name, value| {
@@ -154,10 +154,10 @@ fn an_inner_queue_learns_of_its_idle_time() {
 fn disciplines_of_any_kind_fit_in() {
     for busy in [&[(0, 1000), (1, 1000)][..], &[(0, 1000)]] {
         let shaped = CbqClass { rate: Some(Rate::megabits(1)), ..class(0) };
-        let inner = Cbq::new(&CbqConfig { classes: vec![shaped], default_class: None }, vec![fifo()]).unwrap();
+        let inner = Cbq::new(&CbqConfig { classes: vec![shaped], default_class: None }, LINK, vec![fifo()]).unwrap();
         let drr = Drr::new(&DrrConfig::default(), LINK, 0).unwrap();
         let config = CbqConfig { classes: vec![class(0), class(1)], default_class: None };
-        let mut bench = Bench::new(Cbq::new(&config, vec![Box::new(inner), Box::new(drr)]).unwrap());
+        let mut bench = Bench::new(Cbq::new(&config, LINK, vec![Box::new(inner), Box::new(drr)]).unwrap());
         let sent = send(&mut bench, busy, Span::from_seconds(1));
         assert!((125_000..=128_000).contains(&sent[0]), "{sent:?}");
         assert_eq!(sent[0] + sent[1] >= 12_500_000, busy.len() == 2);
@@ -216,10 +216,10 @@ fn the_link_wakes_for_the_class_that_may_send_first() {
             |number, megabits| CbqClass { rate: Some(Rate::megabits(megabits)), burst: Bytes(0), ..class(number) };
         let inner = |number, megabits| -> Box<dyn Discipline<Labelled>> {
             let config = CbqConfig { classes: vec![shaped(number, megabits)], default_class: None };
-            Box::new(Cbq::new(&config, vec![fifo()]).unwrap())
+            Box::new(Cbq::new(&config, LINK, vec![fifo()]).unwrap())
         };
         let config = CbqConfig { classes: vec![class(0), class(1)], default_class: None };
-        let nested = Bench::new(Cbq::new(&config, vec![inner(0, first), inner(1, second)]).unwrap());
+        let nested = Bench::new(Cbq::new(&config, LINK, vec![inner(0, first), inner(1, second)]).unwrap());
         for mut bench in [bench(vec![shaped(0, first), shaped(1, second)]), nested] {
             for label in 0..4 {
                 bench.enqueue(Labelled::new(label, 1, 1000, label as u8 % 2));
@@ -235,7 +235,7 @@ fn each_parameter_is_checked() {
     let refused = |classes: Classes, default_class: Option<&str>| {
         let queues = classes.iter().map(|_| fifo()).collect();
         let config = CbqConfig { classes, default_class: default_class.map(Into::into) };
-        Cbq::<Labelled>::new(&config, queues).err().map(|error| error.field)
+        Cbq::<Labelled>::new(&config, LINK, queues).err().map(|error| error.field)
     };
     assert_eq!(refused(vec![], None), Some("classes"));
     assert_eq!(refused(vec![class(0), CbqClass { classes: vec![0], ..class(1) }], None), Some("classes"));
@@ -267,7 +267,7 @@ fn each_class_has_a_queue() {
     for (queues, field) in [(0, Some("classes")), (1, Some("classes")), (2, None), (3, Some("classes"))] {
         let config = CbqConfig { classes: vec![class(0), class(1)], default_class: None };
         let queues = (0..queues).map(|_| fifo()).collect();
-        assert_eq!(Cbq::<Labelled>::new(&config, queues).err().map(|error| error.field), field);
+        assert_eq!(Cbq::<Labelled>::new(&config, LINK, queues).err().map(|error| error.field), field);
     }
 }
 

@@ -55,6 +55,13 @@ impl<P: Packet> ClassQueues<P> {
         self.queues[class].ask_at <= now
     }
 
+    /// When the queue of `class` is asked for its next packet: [`Time::NEVER`] if not before a packet arrives.
+    #[inline]
+    #[must_use]
+    pub fn ask_at(&self, class: usize) -> Time {
+        self.queues[class].ask_at
+    }
+
     /// Whether a class must be asked when the transmission ends.
     #[must_use]
     pub fn is_sending(&self) -> bool {

@@ -13,6 +13,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use forebay_units::Bytes;
 pub use forebay_units::QueueSize;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, Error};
@@ -20,8 +21,8 @@ use serde::de::{Deserialize, Deserializer, Error};
 pub use self::fit::{FittedValue, fitted};
 use crate::dbl::{FlowTableScope, SharedFlowTable};
 use crate::{
-    CbqClass, CbqConfig, CustomDiscipline, Dbl, DblConfig, Discipline, FlowKey, Packet, ParameterError, Queue, Rate,
-    hash_flow,
+    CbqConfig, CustomDiscipline, Dbl, DblConfig, Discipline, DropTail, DropTailConfig, FlowKey, HtbConfig, InnerQueue,
+    InnerQueues, Packet, ParameterError, PlacedError, PrioConfig, Queue, Rate, TbfConfig, hash_flow,
 };
 
 mod fit;
@@ -29,7 +30,7 @@ mod fit;
 /// Declares [`QueueSpec`] and all code that needs every discipline. A line has the comment for the schema, the variant
 /// with its configuration, the name in a file, the kind, the file, and the table in the guide's list of disciplines.
 /// The kinds are a law in front of a FIFO, one that may share a table with the switch's other queues, a discipline that
-/// holds its packets, and one with a queue for each class.
+/// holds its packets, one with queues inside it, and one whose queues inside must be given, which has no bare name.
 macro_rules! disciplines {
     ($(
         $(#[$doc:meta])*
@@ -77,7 +78,7 @@ macro_rules! disciplines {
             }
 
             /// The limit of the whole queue, for those that have one. A custom discipline limits what it holds as it
-            /// likes.
+            /// likes, and queues inside another one have limits of their own.
             #[must_use]
             pub fn limit(&self) -> Option<QueueSize> {
                 match self {
@@ -86,13 +87,12 @@ macro_rules! disciplines {
                 }
             }
 
-            /// The queues inside this one, in the order of its classes.
-            pub fn children(&self) -> impl Iterator<Item = &Self> {
-                let classes: &[CbqClass<Self>] = match self {
-                    $(Self::$variant(config) => classes!($seam config),)*
-                    Self::Python(_) => &[],
-                };
-                classes.iter().map(|class| &class.queue)
+            /// The configuration, if it has queues inside.
+            fn inner(&self) -> Option<&dyn InnerQueues<Self>> {
+                match self {
+                    $(Self::$variant(config) => inner!($seam config),)*
+                    Self::Python(_) => None,
+                }
             }
 
             /// Whether it shares state with other queues of its switch.
@@ -123,23 +123,27 @@ macro_rules! disciplines {
 }
 
 macro_rules! limit {
-    (classes $config:expr) => {{
-        // Each class's queue has a limit of its own.
-        let _ = $config;
-        None
-    }};
+    (classes $config:expr) => {
+        InnerQueues::limit($config)
+    };
+    (queues $config:expr) => {
+        InnerQueues::limit($config)
+    };
     ($seam:ident $config:expr) => {
         Some($config.limit)
     };
 }
 
-macro_rules! classes {
+macro_rules! inner {
     (classes $config:expr) => {
-        &$config.classes
+        Some($config)
+    };
+    (queues $config:expr) => {
+        Some($config)
     };
     ($seam:ident $config:expr) => {{
         let _ = $config;
-        &[]
+        None
     }};
 }
 
@@ -163,9 +167,12 @@ macro_rules! build {
     (discipline $discipline:ident, $packet:ty, $config:expr, $site:expr) => {
         Ok(Queue::Discipline(Box::new(crate::$discipline::<$packet>::new($config, $site.link_rate, $site.salt)?)))
     };
-    (classes $discipline:ident, $packet:ty, $config:expr, $site:expr) => {{
-        let queues = $site.queues_of_classes::<$packet, _>($config)?;
-        Ok(Queue::Discipline(Box::new(crate::$discipline::new($config, queues)?)))
+    (classes $discipline:ident, $packet:ty, $config:expr, $site:expr) => {
+        build!(queues $discipline, $packet, $config, $site)
+    };
+    (queues $discipline:ident, $packet:ty, $config:expr, $site:expr) => {{
+        let queues = $site.inner_queues::<$packet, G>($config)?;
+        Ok(Queue::Discipline(Box::new(crate::$discipline::new($config, $site.link_rate, queues)?)))
     }};
 }
 
@@ -246,6 +253,15 @@ pub struct Manual {
     pub group: &'static str,
 }
 
+impl Manual {
+    /// Whether every parameter has a default, so that the bare name is enough.
+    #[must_use]
+    pub fn has_defaults(&self) -> bool {
+        let schema = (self.parameters)(&mut SchemaGenerator::default());
+        schema.get("required").and_then(|required| required.as_array()).is_none_or(Vec::is_empty)
+    }
+}
+
 /// A parameter of a queue that is outside its bound, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueError {
@@ -277,6 +293,18 @@ impl QueueSpec {
 }
 
 impl<G> QueueSpec<G> {
+    /// The queues inside this one that the file describes.
+    pub fn children(&self) -> impl Iterator<Item = &Self> {
+        let inner = self.inner().map(InnerQueues::inner_queues).unwrap_or_default();
+        inner.into_iter().filter_map(|inner| inner.queue)
+    }
+
+    /// The longest packet that may leave on a link of `link_rate`, if longer ones are dropped on arrival.
+    #[must_use]
+    pub fn longest_packet(&self, link_rate: Rate) -> Option<Bytes> {
+        self.inner().and_then(|config| config.longest_packet(link_rate))
+    }
+
     /// Builds the queue for a link of `link_rate`, with what it needs from its context; `salt` separates the flow
     /// hashes of different queues.
     ///
@@ -308,31 +336,28 @@ impl<G: Clone> QueueSpec<G> {
         }
     }
 
-    /// Where `error` is: in the queue's own configuration, in one of its classes, or in the queue of one.
+    /// Where `error` is: in the queue's own configuration, or in a queue inside it.
     fn at_fault<P: Packet + 'static, S: BuildContext<G> + Clone>(
         &self,
         context: &S,
         link_rate: Rate,
         error: ParameterError,
     ) -> QueueError {
-        let own = |below: &str, error: ParameterError| {
-            let path = format!("{}{below}.{}", self.name(), error.field);
-            QueueError { path, discipline: self.name(), error }
-        };
-        let Self::Cbq(cbq) = self else { return own("", error) };
-        for (index, class) in cbq.classes.iter().enumerate() {
-            let below = format!(".classes.{index}");
-            let rate = cbq.class_rate(index, link_rate);
-            if let Err(mut inner) = class.queue.check::<P>(context, rate) {
-                inner.path = format!("{}{below}.queue.{}", self.name(), inner.path);
-                return inner;
+        let mut placed = PlacedError::from(error);
+        if let Some(config) = self.inner() {
+            for inner in config.inner_queues() {
+                let rate = config.inner_rate(inner.index, link_rate);
+                let checked = inner.queue.map_or(Ok(()), |queue| queue.check::<P>(context, rate));
+                if let Err(error) = checked {
+                    return QueueError { path: format!("{}.{}.{}", self.name(), inner.keys, error.path), ..error };
+                }
             }
-            let alone = Self::Cbq(CbqConfig { classes: [class.clone()].into(), default_class: None });
-            if alone.build_in::<P>(&mut context.clone(), rate, 0).is_err() {
-                return own(&below, error);
-            }
+            placed = config.check(link_rate).err().unwrap_or(placed);
         }
-        own("", error)
+        let PlacedError { table, error } = placed;
+        let keys = [self.name(), &table, error.field];
+        let keys: Vec<&str> = keys.into_iter().filter(|key| !key.is_empty()).collect();
+        QueueError { path: keys.join("."), discipline: self.name(), error }
     }
 }
 
@@ -359,22 +384,28 @@ impl<S> BuildSite<'_, S> {
         Dbl::new(config, self.link_rate, self.salt)
     }
 
-    /// The queue of each class, built for the rate that the class can count on, with a salt of its own.
-    fn queues_of_classes<P: Packet + 'static, G>(
+    /// The queues inside, each built for the rate that it can count on, with a salt of its own.
+    fn inner_queues<P: Packet + 'static, G>(
         &mut self,
-        config: &CbqConfig<QueueSpec<G>>,
+        config: &impl InnerQueues<QueueSpec<G>>,
     ) -> Result<Vec<Box<dyn Discipline<P>>>, ParameterError>
     where
         S: BuildContext<G>,
     {
-        let queue = |(index, class): (usize, &CbqClass<QueueSpec<G>>)| {
+        let queue = |InnerQueue { index, queue, fifo_limit, .. }| {
             let classes = [self.classes, &[index]].concat();
             let salt = hash_flow(FlowKey(index as u64), self.salt);
-            let link_rate = config.class_rate(index, self.link_rate);
+            let link_rate = config.inner_rate(index, self.link_rate);
             let mut site = BuildSite { context: &mut *self.context, classes: &classes, link_rate, salt };
-            Ok(class.queue.build_at(&mut site)?.into_discipline())
+            match queue {
+                Some(queue) => Ok(QueueSpec::build_at(queue, &mut site)?.into_discipline()),
+                None => {
+                    let fifo = DropTail::new(&DropTailConfig { limit: fifo_limit }, link_rate, salt)?;
+                    Ok(Queue::Law(Box::new(fifo)).into_discipline())
+                }
+            }
         };
-        config.classes.iter().enumerate().map(queue).collect()
+        config.inner_queues().into_iter().map(queue).collect()
     }
 }
 
@@ -434,6 +465,13 @@ disciplines! {
     /// Class-based queueing: a queue of any kind for each class of traffic, with a share, a shaping rate and a
     /// priority.
     Cbq(CbqConfig<QueueSpec<G>>) = "cbq", classes Cbq, "cbq.rs", classes;
+    /// Bands by priority: the first that has packets sends.
+    Prio(PrioConfig<QueueSpec<G>>) = "prio", queues Prio, "prio.rs", classes;
+    /// A token bucket: lets through a rate, and a burst after an idle time.
+    Tbf(TbfConfig<QueueSpec<G>>) = "tbf", queues Tbf, "tbf.rs", classes;
+    /// Hierarchical token buckets: a tree of classes with guaranteed rates and ceilings, whose leaves have queues of any
+    /// kind.
+    Htb(HtbConfig<QueueSpec<G>>) = "htb", classes Htb, "htb.rs", classes;
 }
 
 #[cfg(test)]
@@ -452,7 +490,7 @@ mod tests {
     #[test]
     fn every_discipline_without_classes_is_built_from_its_name_alone() {
         for Manual { name, source, .. } in
-            QueueSpec::<NoCustomDiscipline>::DISCIPLINES.iter().filter(|it| it.name != "cbq")
+            QueueSpec::<NoCustomDiscipline>::DISCIPLINES.iter().filter(|it| it.has_defaults())
         {
             let queue = read(&format!("{name} = {{}}"));
             assert_eq!(queue.name(), *name);
@@ -482,9 +520,56 @@ mod tests {
                 "cbq: `share` must",
             ),
             (
+                "cbq.classes = [{ name = 'a', queue.drr = {} }, { name = 'a', queue.drr = {} }]",
+                "cbq.classes.1.name",
+                "cbq: `name` must",
+            ),
+            (
+                "cbq = { default_class = 'b', classes = [{ name = 'a', queue.drr = {} }] }",
+                "cbq.default_class",
+                "cbq: `default_class` must",
+            ),
+            (
+                "cbq.classes = [{ name = 'a', share = -1, queue.drr = {} }, { name = 'b', queue.red.limit = '0 packets' }]",
+                "cbq.classes.1.queue.red.limit",
+                "red: `limit` must",
+            ),
+            (
+                "cbq.classes = [{ name = 'a', queue.cbq.classes = [{ name = 'b', share = 0, queue.drr = {} }] }]",
+                "cbq.classes.0.queue.cbq.classes.0.share",
+                "cbq: `share` must",
+            ),
+            (
                 "cbq.classes = [{ name = 'a', queue.drr = {} }, { name = 'b', queue.red = { limit = '0 packets' } }]",
                 "cbq.classes.1.queue.red.limit",
                 "red: `limit` must",
+            ),
+            (
+                "htb.classes = [{ name = 'a', rate = '1 Mbps' }, { name = 'b', parent = 'c', rate = '1 Mbps' }]",
+                "htb.classes.1.parent",
+                "htb: `parent` must be the name of one of `classes`",
+            ),
+            (
+                "htb.classes = [{ name = 'a', rate = '1 Mbps' }, { name = 'b', parent = 'a', rate = '1 kbps', \
+                 queue.sfq.limit = '0 packets' }]",
+                "htb.classes.1.queue.sfq.limit",
+                "sfq: `limit` must",
+            ),
+            ("prio = { default_band = 'a' }", "prio.default_band", "prio: `default_band` must be left out"),
+            ("prio = { limit = '0 packets' }", "prio.limit", "prio: `limit` must"),
+            (
+                "prio.bands = [{ name = 'a', queue.tbf.queue.red = { limit = '0 packets' } }]",
+                "prio.bands.0.queue.tbf.queue.red.limit",
+                "red: `limit` must",
+            ),
+            ("prio.bands = [{ name = 'a' }, { name = 'a' }]", "prio.bands.1.name", "prio: `name` must differ"),
+            ("tbf = { peakrate = '1 Mbps' }", "tbf.peakrate", "tbf: `peakrate` must be more than `rate`"),
+            ("tbf = { limit = '0 packets' }", "tbf.limit", "tbf: `limit` must"),
+            ("tbf = { queue.red = { limit = '0 packets' } }", "tbf.queue.red.limit", "red: `limit` must"),
+            (
+                "htb = { classes = [{ name = 'a', rate = '1 Mbps' }], direct_limit = '0 packets' }",
+                "htb.direct_limit",
+                "htb: `direct_limit` must",
             ),
         ] {
             let error = read(text).check::<Labelled>(&Alone, LINK).unwrap_err();

@@ -17,12 +17,14 @@
 //! | `discipline.rs` | the seam of a discipline that holds packets, and the sink of what it drops |
 //! | `queue.rs`, `custom.rs` | either of them as built from a configuration; one from outside this crate |
 //! | `arrival.rs`, `rate_label.rs`, `backlog.rs` | the input of both: a packet's properties and the queue |
-//! | `server.rs`, `class_queues.rs` | the loop that asks a discipline for packets; the same for one for each class |
+//! | `server.rs`, `class_queues.rs`, `peeked.rs` | the loop that asks a discipline for packets; the same for one for each
+//! class; a discipline whose next packet is looked at |
 //! | `fifo.rs`, `line.rs` | the queue behind a law; a link that sends what a discipline gives, without a simulator |
 //! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `indexed_heap.rs` | ways to hold packets |
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
 //! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs`, `pi2_controller.rs` | parts of several disciplines |
 //! | `config.rs` | queues as a file describes them, with the table of all disciplines |
+//! | `inner_queues.rs` | configurations that have queues inside, and traffic classes |
 //! | `parameters.rs` | parameters that several disciplines have: those of RED, CoDel and PI2 |
 //! | `limit.rs`, `memory.rs` | the limit of a queue and checks of parameters; how much memory state takes |
 //! | all others, with their folders | one discipline each; its tests next to it in `*_tests.rs` or in its folder |
@@ -72,15 +74,19 @@ mod fq_codel;
 mod fred;
 mod hash;
 mod heavy_hitters;
+mod htb;
 mod indexed_heap;
+mod inner_queues;
 mod inverse_sqrt;
 mod limit;
 mod line;
 mod memory;
+mod peeked;
 mod penalty_box;
 mod pi;
 mod pi2_controller;
 mod pie;
+mod prio;
 mod queue;
 mod random_access_fifo;
 mod rate_label;
@@ -93,6 +99,7 @@ mod sfq;
 mod sfq_red;
 mod sfred;
 mod sred;
+mod tbf;
 #[cfg(test)]
 mod test_support;
 mod timed_fifo;
@@ -127,12 +134,15 @@ pub use fq_codel::{FqCodel, FqCodelConfig, FqCodelPreset};
 pub use fred::{Fred, FredConfig};
 pub use hash::{hash_flow, table_index};
 pub use heavy_hitters::HeavyHitterSet;
+pub use htb::{Htb, HtbClass, HtbConfig};
+pub use inner_queues::{InnerQueue, InnerQueues, PlacedError};
 pub use limit::Limit;
 pub use line::{Line, Watcher};
 pub use penalty_box::{PenaltyBox, PenaltyBoxConfig};
 pub use pi::{Pi, PiConfig, PiDesign, PiGains};
 pub use pi2_controller::{Pi2Draw, Pi2Preset};
 pub use pie::{Pie, PieConfig};
+pub use prio::{Prio, PrioBand, PrioConfig};
 pub use queue::Queue;
 pub use rate_label::RateLabel;
 pub use red::{Red, RedConfig};
@@ -143,4 +153,5 @@ pub use sfq::{Sfq, SfqConfig};
 pub use sfq_red::{SfqRed, SfqRedConfig};
 pub use sfred::{Sfred, SfredConfig};
 pub use sred::{Sred, SredConfig};
+pub use tbf::{Tbf, TbfConfig};
 pub use wfq::{Wfq, WfqConfig};

@@ -27,6 +27,11 @@ impl Limit {
         }
     }
 
+    /// This limit, and not more than `bytes`.
+    pub(crate) fn and_bytes(self, bytes: u64) -> Self {
+        Self { bytes: self.bytes.min(bytes), ..self }
+    }
+
     /// Whether a packet of `len_bytes` fits behind `backlog`.
     #[inline]
     #[must_use]
@@ -67,6 +72,9 @@ mod tests {
         let bytes = Limit::new(QueueSize::Bytes(1000), "limit").unwrap();
         assert_eq!([400, 401].map(|len_bytes| bytes.fits(backlog(1, 600), len_bytes)), [true, false]);
         assert_eq!([1000, 1001].map(|held| bytes.is_exceeded_by(backlog(1, held))), [false, true]);
+        let both = bytes.and_bytes(900);
+        assert_eq!([300, 301].map(|len_bytes| both.fits(backlog(1, 600), len_bytes)), [true, false]);
+        assert_eq!([400, 401].map(|len_bytes| bytes.and_bytes(2000).fits(backlog(1, 600), len_bytes)), [true, false]);
         let packets = Limit::new(QueueSize::Packets(2), "limit").unwrap();
         assert_eq!([1, 2].map(|held| packets.fits(backlog(held, 0), 1000)), [true, false]);
         assert_eq!([2, 3].map(|held| packets.is_exceeded_by(backlog(held, 0))), [false, true]);

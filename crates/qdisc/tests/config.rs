@@ -21,6 +21,22 @@ empty_tables! {
 }
 
 #[test]
+fn tbf_is_written_with_or_without_a_queue() {
+    assert_eq!(toml::from_str::<TbfConfig<DropTailConfig>>(""), Ok(TbfConfig::default()));
+    let text = "rate = '9 Mbps'\nburst = '4 KB'\npeakrate = '20 Mbps'\nmtu = '1514 B'\nlatency = '50 ms'\nqueue = {}";
+    let config = TbfConfig {
+        rate: Some(Rate::megabits(9)),
+        burst: Some(Bytes(4000)),
+        peakrate: Some(Rate::megabits(20)),
+        mtu: Some(Bytes(1514)),
+        limit: None,
+        latency: Some(Span::from_milliseconds(50)),
+        queue: Some(Box::new(DropTailConfig::default())),
+    };
+    assert_eq!(toml::from_str::<TbfConfig<DropTailConfig>>(text), Ok(config));
+}
+
+#[test]
 fn dbl_is_written_as_in_the_manual() {
     let text = r#"
         preset = "catalyst4500"
@@ -58,6 +74,48 @@ fn classes_hold_a_queue_of_any_description() {
         config.classes[1],
         CbqClass { priority: 1, share: 3.0, ..CbqClass::new("rest", &[], Default::default()) }
     );
+}
+
+#[test]
+fn bands_are_written_with_or_without_a_list() {
+    assert_eq!(toml::from_str::<PrioConfig<DropTailConfig>>(""), Ok(PrioConfig::default()));
+    let text =
+        "default_band = 'a'\nlimit = '9 packets'\nbands = [{ name = 'a', classes = [7] }, { name = 'b', queue = {} }]";
+    let b = PrioBand { queue: Some(DropTailConfig::default()), ..PrioBand::new("b", &[]) };
+    let config = PrioConfig {
+        bands: vec![PrioBand::new("a", &[7]), b],
+        default_band: Some("a".into()),
+        limit: QueueSize::Packets(9),
+    };
+    assert_eq!(toml::from_str::<PrioConfig<DropTailConfig>>(text), Ok(config));
+}
+
+#[test]
+fn htb_is_written_as_a_list_with_parents() {
+    let text = r#"
+        classes = [
+            { name = "home", rate = "20 Mbps" },
+            { name = "voice", parent = "home", rate = "2 Mbps", classes = [46], priority = 0, quantum = "1514 B" },
+            { name = "rest", parent = "home", rate = "18 Mbps", ceil = "20 Mbps", burst = "3 KB", cburst = "2 KB",
+              queue = { limit = "50 packets" } },
+        ]
+    "#;
+    let config: HtbConfig<DropTailConfig> = toml::from_str(text).unwrap();
+    assert_eq!((config.default_class, config.direct_limit, config.r2q), (None, QueueSize::Packets(1000), 10));
+    let child = |name, classes: &[u8], megabits| HtbClass {
+        parent: Some("home".into()),
+        ..HtbClass::new(name, classes, Rate::megabits(megabits))
+    };
+    let voice = HtbClass { priority: Some(0), quantum: Some(Bytes(1514)), ..child("voice", &[46], 2) };
+    let rest = HtbClass {
+        ceil: Some(Rate::megabits(20)),
+        burst: Some(Bytes(3000)),
+        cburst: Some(Bytes(2000)),
+        queue: Some(DropTailConfig { limit: QueueSize::Packets(50) }),
+        ..child("rest", &[], 18)
+    };
+    assert_eq!(config.classes, [HtbClass::new("home", &[], Rate::megabits(20)), voice, rest]);
+    assert!(toml::from_str::<HtbConfig<DropTailConfig>>("classes = [{ name = 'a' }]").is_err());
 }
 
 #[test]

@@ -44,6 +44,12 @@ impl Choice {
         self.section("Cost").map(first_sentence)
     }
 
+    /// Whether each of its own parameters has a default, so that the bare name is enough.
+    #[must_use]
+    pub fn has_defaults(&self) -> bool {
+        !self.parameters.iter().any(|parameter| parameter.required && !parameter.name.contains(['.', '[']))
+    }
+
     fn section(&self, wanted: &str) -> Option<&str> {
         self.sections.iter().find(|(heading, _)| heading == wanted).map(|(_, text)| text.as_str())
     }

@@ -173,8 +173,9 @@ impl Packet for Offered {
         self.ecn
     }
 
+    /// Eight classes, for disciplines that tell them apart.
     fn class(&self) -> u8 {
-        0
+        (self.flow.0 >> 1 & 7) as u8
     }
 
     fn input_port(&self) -> u16 {

@@ -5,7 +5,7 @@
 mod support;
 
 use forebay_engine::RunResult;
-use forebay_scenario::{Scenario, choices, run};
+use forebay_scenario::{Choice, Scenario, choices, run};
 use proptest::prelude::*;
 use support::{LOSSLESS, TWO_SWITCHES, Timing, assert_near, count, flows, mean_from, number, series, simulate};
 
@@ -98,8 +98,8 @@ fn probes_that_queue_with_the_data_count_for_the_mean_as_for_the_longest() {
 }
 
 fn disciplines() -> Vec<String> {
-    let names = choices().into_iter().filter(|choice| choice.kind == "discipline").map(|choice| choice.name);
-    let bare = names.filter(|name| !["cbq", "python"].contains(&name.as_str())).map(|name| format!("\"{name}\""));
+    let all = choices().into_iter().filter(|choice| choice.kind == "discipline");
+    let bare = all.filter(Choice::has_defaults).map(|choice| format!("\"{}\"", choice.name));
     let classes = "{ cbq = { classes = [{ name = \"a\", classes = [1], rate = \"1 Mbps\", queue = \"codel\" }, \
                    { name = \"b\", queue = \"fq_codel\" }] } }";
     bare.chain([classes.to_owned(), "{ drop_tail = { limit = \"3 packets\" } }".to_owned()]).collect()

@@ -6,7 +6,7 @@ mod support;
 
 use forebay_engine::RunResult;
 use forebay_records::{Column, Table};
-use forebay_scenario::{Scenario, choices, run};
+use forebay_scenario::{Choice, Scenario, choices, run};
 use support::{LOSSLESS, TWO_SWITCHES, classed, flows};
 
 /// Columns that may differ: the memory of disciplines, of which samples see more, and the place of a flow in a table.
@@ -54,10 +54,8 @@ fn assert_same(what: &str, one: &str, other: &str) {
 
 /// Every discipline, with its name and its text in a scenario.
 fn disciplines() -> Vec<(String, String)> {
-    let names = choices().into_iter().filter(|choice| choice.kind == "discipline").map(|choice| choice.name);
-    let bare = names
-        .filter(|name| !["cbq", "python"].contains(&name.as_str()))
-        .map(|name| (name.clone(), format!("\"{name}\"")));
+    let all = choices().into_iter().filter(|choice| choice.kind == "discipline");
+    let bare = all.filter(Choice::has_defaults).map(|choice| (choice.name.clone(), format!("\"{}\"", choice.name)));
     let classes = "{ cbq = { classes = [{ name = \"a\", classes = [1], rate = \"2 Mbps\", queue = \"blue\" }, \
                    { name = \"b\", queue = \"red_pd\" }] } }";
     bare.chain([("cbq".to_owned(), classes.to_owned())]).collect()

@@ -24,8 +24,9 @@ def fitted_to(discipline: str, rate: str, limit: str | None, given: Mapping[str,
         if "limit" not in given:
             raise
         return {}
-    # A preset of DBL decides the packet size.
-    decided = {*given, "max_packet_size"} if "preset" in given else given
+    # A preset of DBL decides the packet size, and a queue inside has a limit of its own.
+    decided = {*given} | ({"max_packet_size"} if "preset" in given else set())
+    decided |= {"limit"} if "queue" in given else set()
     return {name: value for name, value in found if name not in decided}
 
 

@@ -121,7 +121,7 @@ pub fn shaper(rate: Rate) -> Queue<Packet> {
     let shaped = Rate::megabits((rate.bits_per_second() / 3_000_000).max(1));
     let class = CbqClass { rate: Some(shaped), ..CbqClass::new("all", &[0, 1, 2], ()) };
     let config = CbqConfig { classes: vec![class], default_class: None };
-    Queue::Discipline(Box::new(Cbq::new(&config, vec![drop_tail(20).into_discipline()]).unwrap()))
+    Queue::Discipline(Box::new(Cbq::new(&config, rate, vec![drop_tail(20).into_discipline()]).unwrap()))
 }
 
 /// One of each kind that behaves otherwise: marks, drops what it has let in, keeps flows apart, holds back.

@@ -312,6 +312,11 @@ fn queue(queue: &QueueSpec, link: &LinkSpec, largest: u64, path: &Path) -> Valid
         .check::<forebay_engine::Packet>(&Switch::of_stand_ins(), link.rate)
         .map_err(|error| out_of_bounds(&error, path))?;
     let path = path.key(queue.name());
+    if let Some(longest) = queue.longest_packet(link.rate).filter(|longest| longest.0 < largest) {
+        let message =
+            format!("`{}` drops packets of more than {longest}, and there are some of {largest} B", queue.name());
+        return Err(Invalid::new(path, message, "expected room for the largest packet"));
+    }
     match queue.limit() {
         Some(QueueSize::Bytes(limit)) if limit < largest => {
             let message = format!("a queue of {limit} B has no room for a packet of {largest} B");

@@ -1,0 +1,54 @@
+//! A discipline whose next packet can be looked at: for parents that decide by its length.
+
+use alloc::boxed::Box;
+
+use crate::{Backlog, Cx, Discipline, Packet, Served};
+
+/// A discipline, and its next packet, which it has released.
+pub(crate) struct Peeked<P> {
+    queue: Box<dyn Discipline<P>>,
+    head: Option<(P, u32)>,
+}
+
+impl<P: Packet> Peeked<P> {
+    pub fn new(queue: Box<dyn Discipline<P>>) -> Self {
+        Self { queue, head: None }
+    }
+
+    /// The discipline, without the packet that it has released.
+    pub fn queue(&self) -> &dyn Discipline<P> {
+        &*self.queue
+    }
+
+    pub fn enqueue(&mut self, packet: P, cx: &mut Cx<'_, P>) {
+        self.queue.enqueue(packet, cx);
+    }
+
+    /// The length of the next packet, or the discipline's answer if there is none.
+    pub fn peek(&mut self, cx: &mut Cx<'_, P>) -> Result<u32, Served<P>> {
+        if let Some((_, len_bytes)) = &self.head {
+            return Ok(*len_bytes);
+        }
+        match self.queue.dequeue(cx) {
+            Served::Packet(packet) => {
+                let len_bytes = packet.len_bytes();
+                self.head = Some((packet, len_bytes));
+                Ok(len_bytes)
+            }
+            held => Err(held),
+        }
+    }
+
+    /// The packet whose length was returned.
+    pub fn take(&mut self) -> Served<P> {
+        self.head.take().map(|(packet, _)| packet).into()
+    }
+
+    pub fn backlog(&self) -> Backlog {
+        let Backlog { packets, bytes } = self.queue.backlog();
+        match &self.head {
+            Some((_, len_bytes)) => Backlog { packets: packets + 1, bytes: bytes + u64::from(*len_bytes) },
+            None => Backlog { packets, bytes },
+        }
+    }
+}
