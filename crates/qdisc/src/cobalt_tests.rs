@@ -3,8 +3,8 @@
 use super::*;
 use alloc::vec::Vec;
 
-use crate::test_support::{Bench, LINK, Labelled, rng};
-use crate::{Ecn, Sink};
+use crate::test_support::{Bench, LINK, Labelled, OnPacket, rng};
+use crate::{Ecn, FlowInfo, Sink};
 
 fn bench(config: &CobaltConfig) -> Bench<Cobalt<Labelled>> {
     Bench::new(Cobalt::new(config, LINK, 0).unwrap())
@@ -328,6 +328,9 @@ impl Sink<Labelled> for Marks {
     fn dropped(&mut self, _packet: Labelled, _reason: DropReason, _queued: bool) {}
     fn marked(&mut self, _packet: &Labelled, reason: MarkReason) {
         self.0.push(reason);
+    }
+    fn flow_info(&self) -> &dyn FlowInfo<Labelled> {
+        &OnPacket
     }
 }
 

@@ -3,15 +3,17 @@
 
 mod link_layers;
 mod plain;
+mod tcp;
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, ether_type, ip_number};
-use forebay_qdisc::{Ecn, FlowKey, hash_flow};
+use forebay_qdisc::{Ecn, FlowKey, Hosts, hash_flow};
 
 use link_layers::{Carried, Unseen, carried};
 pub(crate) use link_layers::{added_bytes, carries_no_ip};
+pub use tcp::tcp_header;
 
 /// The common fields of packets of one flow. Tags, labels and other headers before IP do not count; tunnels within IP
 /// are not looked into.
@@ -53,6 +55,26 @@ impl FlowIdentity {
         }
     }
 
+    /// The sender and the receiver as opaque keys; those of packets without addresses are the same.
+    #[must_use]
+    pub fn hosts(&self) -> Hosts {
+        match *self {
+            Self::Ports { source, destination, .. } => {
+                Hosts { source: key::host(source.ip()), destination: key::host(destination.ip()) }
+            }
+            Self::Addresses { source, destination, .. } => {
+                Hosts { source: key::host(source), destination: key::host(destination) }
+            }
+            Self::NotIp { .. } => Hosts::default(),
+        }
+    }
+
+    /// Whether it is all packets of the address resolution protocol (RFC 826).
+    #[must_use]
+    pub fn is_arp(&self) -> bool {
+        matches!(*self, Self::NotIp { ether_type } if EtherType(ether_type) == ether_type::ARP)
+    }
+
     /// The key under which queue disciplines know the flow: a hash of all of the identity.
     #[must_use]
     pub fn key(&self) -> FlowKey {
@@ -80,6 +102,8 @@ fn bits(address: IpAddr) -> u128 {
 
 /// How a flow's key is made of the numbers in its headers.
 mod key {
+    use std::net::IpAddr;
+
     use forebay_qdisc::{FlowKey, hash_flow};
 
     /// `ports` as in the header: the sender's, then the receiver's.
@@ -98,6 +122,17 @@ mod key {
 
     pub(super) fn ipv6(tag: u64, source: u128, destination: u128) -> FlowKey {
         chain(tag, [source >> 64, source, destination >> 64, destination].map(|word| word as u64))
+    }
+
+    pub(super) fn host(address: IpAddr) -> u64 {
+        match address {
+            IpAddr::V4(address) => 4 << 56 | u64::from(address.to_bits()),
+            IpAddr::V6(address) => {
+                let bits = address.to_bits();
+                let FlowKey(key) = chain(6 << 56, [bits >> 64, bits].map(|word| word as u64));
+                key
+            }
+        }
     }
 
     fn chain<const N: usize>(tag: u64, words: [u64; N]) -> FlowKey {

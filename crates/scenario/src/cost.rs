@@ -6,8 +6,8 @@
 
 use cpu_time::ThreadTime;
 use forebay_qdisc::{
-    Discipline, DropReason, Ecn, FlowKey, Line, MarkReason, Packet, ParameterError, Queue, Rate, Rng, Sink, Span, Time,
-    Watcher, uniform,
+    Discipline, DropReason, Ecn, FlowInfo, FlowKey, FlowKeysOnly, Line, MarkReason, Packet, ParameterError, Queue,
+    Rate, Rng, Sink, Span, Time, Watcher, uniform,
 };
 use forebay_records::random::stream;
 
@@ -196,6 +196,10 @@ impl Sink<Offered> for Losses {
     }
 
     fn marked(&mut self, _packet: &Offered, _reason: MarkReason) {}
+
+    fn flow_info(&self) -> &dyn FlowInfo<Offered> {
+        &FlowKeysOnly
+    }
 }
 
 impl Watcher<Offered> for Losses {}

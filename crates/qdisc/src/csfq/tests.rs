@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::test_support::rng;
-use crate::{Ecn, MarkReason, Sink};
+use crate::{Ecn, FlowInfo, FlowKeysOnly, MarkReason, Sink};
 
 const LINK: Rate = Rate::megabits(10);
 
@@ -51,6 +51,9 @@ impl Sink<Labelled> for Drops {
         *self.0.entry((packet.flow, reason)).or_default() += 1;
     }
     fn marked(&mut self, _packet: &Labelled, _reason: MarkReason) {}
+    fn flow_info(&self) -> &dyn FlowInfo<Labelled> {
+        &FlowKeysOnly
+    }
 }
 
 /// A source of packets of 1000 B at a constant rate.
