@@ -7,7 +7,7 @@ use std::num::NonZeroU16;
 use forebay_qdisc::{
     Discipline, DropReason, FlowInfo, Hosts, Line, MarkReason, Rate, Sink, Span, TcpHeader, Time, Watcher,
 };
-use forebay_replay::{LinkType, PacketFacts, dissect, identify, mark_ce, tcp_header};
+use forebay_replay::{LinkType, PacketFacts, dissect, identify, tcp_header};
 use rand_pcg::Pcg64Mcg;
 
 use crate::counters::{Count, Counters, Refusal};
@@ -414,8 +414,8 @@ impl Watcher<LivePacket> for Yard {
     fn sent(&mut self, packet: &LivePacket) {
         self.counters.sojourn.record(self.now.since(packet.arrived));
         let Some(buffer) = packet.buffer else { return };
-        if let Some(ip_at) = packet.marked_at() {
-            mark_ce(self.pool.frame_mut(buffer), ip_at);
+        if let Some(ip_at) = packet.changed_at() {
+            packet.write_changes(self.pool.frame_mut(buffer), ip_at);
         }
         self.departures.push_back(Departure { buffer, due: self.now, len_bytes: packet.len_bytes });
     }

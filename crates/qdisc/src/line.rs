@@ -197,6 +197,8 @@ mod tests {
         }
 
         fn mark_ce(&mut self) {}
+
+        fn set_class(&mut self, _: u8) {}
     }
 
     /// Events in microseconds: the number of a packet sent, or dropped if negative.

@@ -221,6 +221,9 @@ impl Packet for Labelled {
     fn mark_ce(&mut self) {
         self.arrival.ecn = Ecn::CongestionExperienced;
     }
+    fn set_class(&mut self, class: u8) {
+        self.arrival.class = class;
+    }
 }
 
 /// Keeps what was dropped.

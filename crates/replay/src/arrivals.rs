@@ -66,6 +66,10 @@ impl Packet for CapturedPacket {
     fn mark_ce(&mut self) {
         self.ecn = Ecn::CongestionExperienced;
     }
+
+    fn set_class(&mut self, class: u8) {
+        self.class = class;
+    }
 }
 
 /// Picoseconds since the epoch; the packet's number in the file, from 1, so that equal times keep the file's order.

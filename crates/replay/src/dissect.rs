@@ -326,20 +326,33 @@ fn ports(payload: &[u8]) -> Option<(u16, u16)> {
     }
 }
 
-/// Sets the ECN codepoint of the IP header at `ip_at` ([`Headers::ip_at`]) to CE (RFC 3168, section 5). An IPv4
-/// header's checksum is updated by the difference (RFC 1624, equation 3), so a wrong checksum stays wrong.
+/// Sets the ECN codepoint of the IP header at `ip_at` ([`Headers::ip_at`]) to CE (RFC 3168, section 5).
 pub fn mark_ce(frame: &mut [u8], ip_at: u16) {
+    change_traffic_class(frame, ip_at, |traffic_class| traffic_class | 0b11);
+}
+
+/// Sets the DSCP of the IP header at `ip_at` to `class` (RFC 2474, section 3).
+pub fn set_class(frame: &mut [u8], ip_at: u16, class: u8) {
+    change_traffic_class(frame, ip_at, |traffic_class| class << 2 | traffic_class & 0b11);
+}
+
+/// Changes the byte of an IP header that has DSCP and ECN. An IPv4 header's checksum is updated by the difference (RFC
+/// 1624, equation 3), so a wrong checksum stays wrong.
+fn change_traffic_class(frame: &mut [u8], ip_at: u16, change: impl Fn(u8) -> u8) {
     let Some(header) = frame.get_mut(usize::from(ip_at)..) else { return };
     match header {
-        [first, traffic_class, ..] if *first >> 4 == 6 => *traffic_class |= 0x30,
-        [first, tos, _, _, _, _, _, _, _, _, high, low, ..] if *first >> 4 == 4 && *tos & 0b11 != 0b11 => {
+        [first, second, ..] if *first >> 4 == 6 => {
+            let changed = change(*first << 4 | *second >> 4);
+            (*first, *second) = (*first & 0xf0 | changed >> 4, changed << 4 | *second & 0x0f);
+        }
+        [first, tos, _, _, _, _, _, _, _, _, high, low, ..] if *first >> 4 == 4 && *tos != change(*tos) => {
             let word = |tos| u32::from(u16::from_be_bytes([*first, tos]));
             let checksum = u32::from(u16::from_be_bytes([*high, *low]));
-            let mut sum = (!checksum & 0xffff) + (!word(*tos) & 0xffff) + word(*tos | 0b11);
+            let mut sum = (!checksum & 0xffff) + (!word(*tos) & 0xffff) + word(change(*tos));
             while sum > 0xffff {
                 sum = (sum & 0xffff) + (sum >> 16);
             }
-            *tos |= 0b11;
+            *tos = change(*tos);
             [*high, *low] = (!(sum as u16)).to_be_bytes();
         }
         _ => {}

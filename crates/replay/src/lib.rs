@@ -53,7 +53,7 @@ use rand_pcg::Pcg64Mcg;
 
 pub use arrivals::{Arrivals, CapturedPacket, ORDER_WINDOW_PACKETS};
 pub use capture::{CaptureReader, CapturedFrame};
-pub use dissect::{FlowIdentity, Headers, LinkType, dissect, identify, mark_ce, tcp_header};
+pub use dissect::{FlowIdentity, Headers, LinkType, dissect, identify, mark_ce, set_class, tcp_header};
 pub use error::{CaptureError, ReplayError};
 pub use facts::PacketFacts;
 pub use record::{RECORD_MAGIC, RecordWriter, RecordedArrival};

@@ -184,6 +184,8 @@ impl Packet for Offered {
     fn mark_ce(&mut self) {
         self.ecn = Ecn::CongestionExperienced;
     }
+
+    fn set_class(&mut self, _class: u8) {}
 }
 
 /// Counts what is dropped.

@@ -61,6 +61,10 @@ impl Packet for TestPacket {
         self.ecn = Ecn::CongestionExperienced;
     }
 
+    fn set_class(&mut self, class: u8) {
+        self.class = class;
+    }
+
     fn rate_label(&self) -> Option<RateLabel> {
         look();
         self.rate_label

@@ -35,6 +35,9 @@ impl Packet for Labelled {
         0
     }
     fn mark_ce(&mut self) {}
+    fn set_class(&mut self, class: u8) {
+        self.class = class;
+    }
     fn rate_label(&self) -> Option<RateLabel> {
         self.label
     }
