@@ -28,6 +28,7 @@ use forebay_qdisc::{Rate, Span};
 use forebay_records::StringColumn;
 use forebay_records::random::stream;
 use forebay_switching::PathPolicyConfig;
+use forebay_tcp::RecoveryKind;
 
 use crate::assembly::channels::{ChannelFinder, FoundChannels, LinkUse};
 use crate::assembly::graph::Graph;
@@ -54,7 +55,7 @@ use crate::packet::FlowId;
 use crate::packet::side_tables::SideTables;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
-use crate::spec::{AdapterSpec, CrossbarSpec, EthernetSwitchSpec, LinkId, NodeIndex, NodeSpec, Probes};
+use crate::spec::{AdapterSpec, CrossbarSpec, EthernetSwitchSpec, LinkId, NodeIndex, NodeSpec, Probes, Transport};
 
 /// A network as its builder describes it.
 pub(crate) struct Description {
@@ -262,7 +263,12 @@ impl<'a> Maker<'a> {
             entropies.extend_from_within(..);
             numbers.resize(rows.directions(self.ports.links.all.len()), 0);
         }
-        Destinations::new(numbers, entropies)
+        let is_quic = |transport: &Transport| match transport {
+            Transport::Tcp { config, .. } => config.recovery == RecoveryKind::Quic,
+            _ => false,
+        };
+        let encrypted = self.flows.iter().zip(0..).filter(|(flow, _)| is_quic(flow.transport));
+        Destinations::new(numbers, entropies).with_encrypted(encrypted.map(|(_, flow)| flow))
     }
 
     /// The hosts of a group, with their endpoints and links.

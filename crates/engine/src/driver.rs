@@ -6,6 +6,7 @@ pub(crate) mod barrier;
 mod barrier_tests;
 pub(crate) mod calendar;
 pub(crate) mod feeders;
+mod flow_info;
 pub(crate) mod inbox;
 pub(crate) mod node;
 #[cfg(test)]

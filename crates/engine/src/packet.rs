@@ -354,6 +354,10 @@ impl forebay_qdisc::Packet for Packet {
         *self = self.marked();
     }
 
+    fn set_class(&mut self, class: u8) {
+        self.header = self.header & !(u64::from(u8::MAX) << CLASS_SHIFT) | u64::from(class) << CLASS_SHIFT;
+    }
+
     fn rate_label(&self) -> Option<RateLabel> {
         if self.is_ack() { None } else { RateLabel::from_code((self.stamp >> DEPARTURE_BITS) as u16) }
     }

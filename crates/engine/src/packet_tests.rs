@@ -26,6 +26,10 @@ fn the_parts_of_a_packet_do_not_touch_each_other() {
         forebay_qdisc::Packet::mark_ce(&mut packet);
         assert_eq!((packet.ecn(), packet.class()), (Ecn::CongestionExperienced, 0xfd));
         assert_eq!(packet.generation(), 0x3e);
+        forebay_qdisc::Packet::set_class(&mut packet, 0x12);
+        assert_eq!((packet.class(), packet.flags(), packet.ecn()), (0x12, 0x7e, Ecn::CongestionExperienced));
+        assert_eq!((packet.len_bytes(), packet.input()), (u32::from(u16::MAX) - 3, 0x12_3456));
+        assert_eq!(packet.generation(), 0x3e);
     }
 }
 

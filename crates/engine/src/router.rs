@@ -1,5 +1,6 @@
 //! The output ports of hosts and routers: a link, and the queue at its sending end.
 
+mod counting_sink;
 pub(crate) mod law_port;
 pub(crate) mod plain_port;
 pub(crate) mod queue_port;

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use forebay_qdisc::{Ecn, FlowKey, Packet, Time};
-use forebay_replay::Headers;
+use forebay_replay::{Headers, mark_ce, set_class};
 
 use crate::pool::Buffer;
 
@@ -21,8 +21,10 @@ pub struct LivePacket {
     pub ip_at: Option<NonZeroU16>,
     /// Its ECN codepoint, as a discipline has left it. The frame is marked when it leaves.
     pub ecn: Ecn,
-    /// Its traffic class: the DSCP.
+    /// Its traffic class: the DSCP, as a discipline has left it.
     pub class: u8,
+    /// Whether a discipline has set the class. The frame is changed when it leaves.
+    pub class_is_set: bool,
 }
 
 // Queues copy packets: this is two vector registers.
@@ -41,13 +43,25 @@ impl LivePacket {
             ip_at: headers.ip_at.and_then(NonZeroU16::new),
             ecn: headers.ecn(),
             class: headers.class(),
+            class_is_set: false,
         }
     }
 
-    /// Returns the offset of the IP header of a frame that must leave as CE.
+    /// Returns the offset of the IP header of a frame that must be changed before it leaves.
     #[inline]
-    pub fn marked_at(&self) -> Option<u16> {
-        if self.ecn == Ecn::CongestionExperienced { self.ip_at.map(NonZeroU16::get) } else { None }
+    pub fn changed_at(&self) -> Option<u16> {
+        let is_changed = self.ecn == Ecn::CongestionExperienced || self.class_is_set;
+        if is_changed { self.ip_at.map(NonZeroU16::get) } else { None }
+    }
+
+    /// Writes into the IP header at `ip_at` of its frame what a discipline has changed.
+    pub fn write_changes(&self, frame: &mut [u8], ip_at: u16) {
+        if self.ecn == Ecn::CongestionExperienced {
+            mark_ce(frame, ip_at);
+        }
+        if self.class_is_set {
+            set_class(frame, ip_at, self.class);
+        }
     }
 }
 
@@ -75,5 +89,9 @@ impl Packet for LivePacket {
 
     fn mark_ce(&mut self) {
         self.ecn = Ecn::CongestionExperienced;
+    }
+
+    fn set_class(&mut self, class: u8) {
+        (self.class, self.class_is_set) = (class, true);
     }
 }

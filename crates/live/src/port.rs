@@ -2,9 +2,12 @@
 //! argument, so that a recorded trace passes it exactly as live traffic does.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU16;
 
-use forebay_qdisc::{Discipline, DropReason, Line, MarkReason, Rate, Sink, Span, Time, Watcher};
-use forebay_replay::{LinkType, dissect, identify, mark_ce};
+use forebay_qdisc::{
+    Discipline, DropReason, FlowInfo, Hosts, Line, MarkReason, Rate, Sink, Span, TcpHeader, Time, Watcher,
+};
+use forebay_replay::{LinkType, PacketFacts, dissect, identify, tcp_header};
 use rand_pcg::Pcg64Mcg;
 
 use crate::counters::{Count, Counters, Refusal};
@@ -157,7 +160,8 @@ impl Port {
             yard.taps.iter_mut().for_each(|tap| tap.arrived(&packet, frame));
         }
         if let Some(shadow) = &mut self.shadow {
-            shadow.arrive(packet(), now);
+            let packet = packet();
+            shadow.arrive(packet, yard.facts(&packet), now);
         }
         if self.bypass {
             yard.counters.bypassed.add(len_bytes);
@@ -349,6 +353,34 @@ impl Port {
     }
 }
 
+impl Yard {
+    /// Facts about a packet with its frame.
+    fn facts(&self, packet: &LivePacket) -> PacketFacts {
+        let Some(buffer) = packet.buffer else { return PacketFacts::default() };
+        PacketFacts::of_frame(self.pool.frame(buffer), packet.ip_at.map(NonZeroU16::get), packet.len_bytes)
+    }
+}
+
+impl FlowInfo<LivePacket> for Yard {
+    fn hosts(&self, packet: &LivePacket) -> Hosts {
+        self.facts(packet).hosts
+    }
+
+    fn tcp_header(&self, packet: &LivePacket) -> Option<TcpHeader> {
+        tcp_header(self.pool.frame(packet.buffer?), packet.ip_at?.get())
+    }
+
+    fn framing_bytes(&self, packet: &LivePacket) -> u32 {
+        let Some(buffer) = packet.buffer else { return 0 };
+        let ip_at = packet.ip_at.map(NonZeroU16::get);
+        PacketFacts::framing_bytes_of_frame(self.pool.frame(buffer), ip_at, packet.len_bytes)
+    }
+
+    fn is_arp(&self, packet: &LivePacket) -> bool {
+        packet.ip_at.is_none() && self.facts(packet).is_arp
+    }
+}
+
 impl Sink<LivePacket> for Yard {
     fn dropped(&mut self, packet: LivePacket, reason: DropReason, queued: bool) {
         self.counters.drop(reason, packet.len_bytes, queued);
@@ -368,6 +400,10 @@ impl Sink<LivePacket> for Yard {
             tap.marked(self.now, packet, self.pool.frame(buffer), reason);
         }
     }
+
+    fn flow_info(&self) -> &dyn FlowInfo<LivePacket> {
+        self
+    }
 }
 
 impl Watcher<LivePacket> for Yard {
@@ -378,8 +414,8 @@ impl Watcher<LivePacket> for Yard {
     fn sent(&mut self, packet: &LivePacket) {
         self.counters.sojourn.record(self.now.since(packet.arrived));
         let Some(buffer) = packet.buffer else { return };
-        if let Some(ip_at) = packet.marked_at() {
-            mark_ce(self.pool.frame_mut(buffer), ip_at);
+        if let Some(ip_at) = packet.changed_at() {
+            packet.write_changes(self.pool.frame_mut(buffer), ip_at);
         }
         self.departures.push_back(Departure { buffer, due: self.now, len_bytes: packet.len_bytes });
     }

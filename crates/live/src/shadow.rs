@@ -1,6 +1,7 @@
 //! A second discipline that sees the same packets and says what it would have done.
 
-use forebay_qdisc::{Discipline, DropReason, Line, MarkReason, Rate, Sink, Time, Watcher};
+use forebay_qdisc::{Discipline, DropReason, FlowInfo, Line, MarkReason, Rate, Sink, Time, Watcher};
+use forebay_replay::PacketFacts;
 use rand_pcg::Pcg64Mcg;
 
 use crate::counters::Counters;
@@ -19,6 +20,8 @@ pub struct Shadow {
 struct Told {
     now: Time,
     counters: Counters,
+    /// Facts about the packet that arrives.
+    facts: PacketFacts,
 }
 
 impl Shadow {
@@ -34,8 +37,9 @@ impl Shadow {
         self.line.run_until(now, &mut *self.queue, &mut self.rng, &mut self.told);
     }
 
-    /// A packet arrives.
-    pub fn arrive(&mut self, packet: LivePacket, now: Time) {
+    /// A packet with these `facts` arrives.
+    pub fn arrive(&mut self, packet: LivePacket, facts: PacketFacts, now: Time) {
+        self.told.facts = facts;
         self.told.counters.received.add(packet.len_bytes);
         self.line.arrive(LivePacket { buffer: None, ..packet }, now, &mut *self.queue, &mut self.rng, &mut self.told);
     }
@@ -60,6 +64,10 @@ impl Sink<LivePacket> for Told {
 
     fn marked(&mut self, _: &LivePacket, reason: MarkReason) {
         self.counters.marked[reason as usize] += 1;
+    }
+
+    fn flow_info(&self) -> &dyn FlowInfo<LivePacket> {
+        &self.facts
     }
 }
 

@@ -65,6 +65,8 @@ pub trait Packet: Send {
     fn input_port(&self) -> u16;
     /// Sets its ECN codepoint to CE.
     fn mark_ce(&mut self);
+    /// Sets its traffic class.
+    fn set_class(&mut self, class: u8);
 
     /// The rate that an edge router has written on it, if one has and it can carry one.
     fn rate_label(&self) -> Option<RateLabel> {

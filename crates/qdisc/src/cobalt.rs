@@ -73,48 +73,190 @@ parameters! {
     }
 }
 
-/// 1/sqrt(n) for n = 0, 1, … in units of 2^-32: four steps of Newton's method from one to the next.
-const INVERSE_SQRT: [u32; 16] = {
-    let mut table = [ONE; 16];
-    let mut count = 1;
-    while count < table.len() {
-        let mut inverse = table[count - 1];
-        let mut step = 0;
-        while step < 4 {
-            inverse = newton_step(inverse, count as u32);
-            step += 1;
-        }
-        table[count] = inverse;
-        count += 1;
-    }
-    table
-};
+/// 1/sqrt(n) for n = 0, 1, … in units of 2^-32: CAKE's table, since one step of Newton's method is far off where n is
+/// small.
+const INVERSE_SQRT: [u32; 16] = [
+    ONE,
+    ONE,
+    3_037_000_500,
+    2_479_700_525,
+    2_147_483_647,
+    1_920_767_767,
+    1_753_413_056,
+    1_623_345_051,
+    1_518_500_250,
+    1_431_655_765,
+    1_358_187_914,
+    1_294_981_364,
+    1_239_850_263,
+    1_191_209_601,
+    1_147_878_294,
+    1_108_955_788,
+];
 
-/// The part of BLUE that COBALT has: a drop probability by overflow and emptiness.
+/// The law of COBALT; one for all queues that are under it.
 #[derive(Clone, Copy, Debug)]
-struct Blue {
-    increment: f64,
-    decrement: f64,
-    /// The least time between two steps.
-    freeze: Span,
-    /// `p_drop`.
-    probability: f64,
-    stepped_at: Time,
+pub(crate) struct CobaltLaw {
+    /// Delay above which the queue is congested.
+    pub congestion_delay: Span,
+    pub interval: Span,
+    pub ecn: bool,
+    pub ce_threshold: Option<Span>,
+    /// BLUE's steps up and down, and the least time between two.
+    pub increment: f64,
+    pub decrement: f64,
+    pub freeze: Span,
+    pub blue_threshold: Option<Span>,
 }
 
-impl Blue {
-    fn raise(&mut self, now: Time) {
-        if now.since(self.stepped_at) > self.freeze {
-            self.probability = (self.probability + self.increment).min(1.0);
+/// A decision about the packet at the head of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CobaltVerdict {
+    Pass,
+    /// It has been marked.
+    Mark,
+    Drop,
+}
+
+/// The law's state for one queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CobaltState {
+    /// When `count` changes next, up or down.
+    pub drop_next: Time,
+    /// `p_drop`: BLUE's probability.
+    pub probability: f64,
+    /// When BLUE's probability was changed.
+    stepped_at: Time,
+    /// Drops that the control law has made and not yet run down.
+    pub count: u32,
+    /// 1/sqrt(`count`) in units of 2^-32.
+    inverse_sqrt: u32,
+    pub dropping: bool,
+}
+
+impl CobaltState {
+    /// A queue that is not congested.
+    pub const NEW: Self = Self {
+        drop_next: Time::ZERO,
+        probability: 0.0,
+        stepped_at: Time::ZERO,
+        count: 0,
+        inverse_sqrt: ONE,
+        dropping: false,
+    };
+
+    /// The queue has overflowed.
+    pub fn overflowed(&mut self, law: &CobaltLaw, now: Time) {
+        self.raise(law, now);
+        self.dropping = true;
+        self.drop_next = now;
+        self.count = self.count.max(1);
+    }
+
+    /// The queue was asked in vain.
+    pub fn ran_empty(&mut self, law: &CobaltLaw, now: Time) {
+        if self.probability > 0.0 && now.since(self.stepped_at) > law.freeze {
+            self.probability = (self.probability - law.decrement).max(0.0);
+            self.stepped_at = now;
+        }
+        self.dropping = false;
+        if self.count > 0 && now >= self.drop_next {
+            self.run_down(law);
+        }
+    }
+
+    /// The control law and BLUE at the head of the queue, for a packet that waited for `sojourn_time`. It is marked
+    /// here. The last packet of a queue is not dropped.
+    pub fn judge<P: Packet>(
+        &mut self,
+        law: &CobaltLaw,
+        packet: &mut P,
+        sojourn_time: Span,
+        is_last: bool,
+        cx: &mut Cx<'_, P>,
+    ) -> CobaltVerdict {
+        let now = cx.now;
+        // Both before this packet.
+        let due = self.count > 0 && now >= self.drop_next;
+        let mut overdue = now > self.drop_next;
+        if sojourn_time > law.congestion_delay {
+            if !self.dropping {
+                self.dropping = true;
+                self.drop_next = self.next_drop_after(now, law);
+            }
+            self.count = self.count.max(1);
+        } else {
+            self.dropping = false;
+        }
+        let signal = due && self.dropping;
+        if signal {
+            self.set_count(self.count.saturating_add(1));
+            self.drop_next = self.next_drop_after(self.drop_next, law);
+            overdue = now > self.drop_next;
+        } else if due {
+            while self.count > 0 && now >= self.drop_next {
+                self.run_down(law);
+            }
+            overdue = now > self.drop_next;
+        }
+        if law.blue_threshold.is_some_and(|threshold| sojourn_time > threshold) {
+            self.raise(law, now);
+        }
+        let blue = self.probability > 0.0 && uniform(cx.rng) < self.probability;
+        let verdict = if blue && !is_last { CobaltVerdict::Drop } else { law.signal(signal, packet, sojourn_time, cx) };
+        let drop = blue || verdict == CobaltVerdict::Drop;
+        // While nothing is due, `drop_next` is the time at which the law was last active.
+        if self.count == 0 {
+            self.drop_next = now.saturating_add(law.interval);
+        } else if overdue && !drop {
+            self.drop_next = now;
+        }
+        if is_last && verdict == CobaltVerdict::Drop { CobaltVerdict::Pass } else { verdict }
+    }
+
+    fn raise(&mut self, law: &CobaltLaw, now: Time) {
+        if now.since(self.stepped_at) > law.freeze {
+            self.probability = (self.probability + law.increment).min(1.0);
             self.stepped_at = now;
         }
     }
 
-    fn lower(&mut self, now: Time) {
-        if self.probability > 0.0 && now.since(self.stepped_at) > self.freeze {
-            self.probability = (self.probability - self.decrement).max(0.0);
-            self.stepped_at = now;
+    /// Counts one drop less, as is due.
+    fn run_down(&mut self, law: &CobaltLaw) {
+        self.set_count(self.count - 1);
+        self.drop_next = self.next_drop_after(self.drop_next, law);
+    }
+
+    fn next_drop_after(&self, time: Time, law: &CobaltLaw) -> Time {
+        time.saturating_add(shortened(law.interval, self.inverse_sqrt))
+    }
+
+    fn set_count(&mut self, count: u32) {
+        self.count = count;
+        self.inverse_sqrt = match INVERSE_SQRT.get(count as usize) {
+            Some(inverse) => *inverse,
+            None => newton_step(self.inverse_sqrt, count),
+        };
+    }
+}
+
+impl CobaltLaw {
+    /// Marks a packet for the control law's `signal` or for its delay, if it may be marked; else a signal drops it.
+    fn signal<P: Packet>(&self, signal: bool, packet: &mut P, sojourn_time: Span, cx: &mut Cx<'_, P>) -> CobaltVerdict {
+        let is_late = self.ce_threshold.is_some_and(|threshold| sojourn_time > threshold);
+        if !signal && !is_late {
+            return CobaltVerdict::Pass;
         }
+        let capable = packet.ecn().is_capable();
+        if signal && !(self.ecn && capable) {
+            return CobaltVerdict::Drop;
+        }
+        if !capable {
+            return CobaltVerdict::Pass;
+        }
+        packet.mark_ce();
+        cx.sink.marked(packet, if signal { MarkReason::Early } else { MarkReason::Forced });
+        CobaltVerdict::Mark
     }
 }
 
@@ -122,22 +264,9 @@ impl Blue {
 #[derive(Clone, Debug)]
 pub struct Cobalt<P> {
     limit: Limit,
-    /// Delay above which the queue is congested.
-    congestion_delay: Span,
-    interval: Span,
-    blue_threshold: Option<Span>,
-    ecn: bool,
-    ce_threshold: Option<Span>,
-
+    law: CobaltLaw,
     queue: TimedFifo<P>,
-    blue: Blue,
-    /// Drops that the control law has made and not yet run down.
-    count: u32,
-    /// 1/sqrt(`count`) in units of 2^-32.
-    inverse_sqrt: u32,
-    /// When `count` changes next, up or down.
-    drop_next: Time,
-    dropping: bool,
+    state: CobaltState,
     /// How long the last packet that was taken out had been queued.
     sojourn_time: Span,
 }
@@ -155,123 +284,24 @@ impl<P: Packet> Cobalt<P> {
         check_probability(config.increment, "increment")?;
         check_probability(config.decrement, "decrement")?;
         let four_packets = link_rate.transmission_time(config.max_packet_size.0.saturating_mul(4));
-        Ok(Self {
-            limit,
+        let law = CobaltLaw {
             congestion_delay: config.target.max(four_packets),
             interval: config.interval,
-            blue_threshold: config.blue_threshold,
             ecn: config.ecn,
             ce_threshold: config.ce_threshold,
-            queue: TimedFifo::new(),
-            blue: Blue {
-                increment: config.increment,
-                decrement: config.decrement,
-                freeze: config.target,
-                probability: 0.0,
-                stepped_at: Time::ZERO,
-            },
-            count: 0,
-            inverse_sqrt: ONE,
-            drop_next: Time::ZERO,
-            dropping: false,
-            sojourn_time: Span::ZERO,
-        })
-    }
-
-    fn next_drop_after(&self, time: Time) -> Time {
-        time.saturating_add(shortened(self.interval, self.inverse_sqrt))
-    }
-
-    fn set_count(&mut self, count: u32) {
-        self.count = count;
-        self.inverse_sqrt = match INVERSE_SQRT.get(count as usize) {
-            Some(inverse) => *inverse,
-            None => newton_step(self.inverse_sqrt, count),
+            increment: config.increment,
+            decrement: config.decrement,
+            freeze: config.target,
+            blue_threshold: config.blue_threshold,
         };
-    }
-
-    /// Counts one drop less, as is due.
-    fn run_down(&mut self) {
-        self.set_count(self.count - 1);
-        self.drop_next = self.next_drop_after(self.drop_next);
-    }
-
-    /// The queue has overflowed.
-    fn overflowed(&mut self, now: Time) {
-        self.blue.raise(now);
-        self.dropping = true;
-        self.drop_next = now;
-        self.count = self.count.max(1);
-    }
-
-    /// The link asked in vain.
-    fn ran_empty(&mut self, now: Time) {
-        self.blue.lower(now);
-        self.dropping = false;
-        if self.count > 0 && now >= self.drop_next {
-            self.run_down();
-        }
-    }
-
-    /// The control law and BLUE at the head of the queue: whether to drop the packet. It is marked here.
-    fn should_drop(&mut self, packet: &mut P, cx: &mut Cx<'_, P>) -> bool {
-        let now = cx.now;
-        // Both before this packet.
-        let due = self.count > 0 && now >= self.drop_next;
-        let mut overdue = now > self.drop_next;
-        if self.sojourn_time > self.congestion_delay {
-            if !self.dropping {
-                self.dropping = true;
-                self.drop_next = self.next_drop_after(now);
-            }
-            self.count = self.count.max(1);
-        } else {
-            self.dropping = false;
-        }
-        let signal = due && self.dropping;
-        if signal {
-            self.set_count(self.count.saturating_add(1));
-            self.drop_next = self.next_drop_after(self.drop_next);
-            overdue = now > self.drop_next;
-        } else if due {
-            while self.count > 0 && now >= self.drop_next {
-                self.run_down();
-            }
-            overdue = now > self.drop_next;
-        }
-        if self.blue_threshold.is_some_and(|threshold| self.sojourn_time > threshold) {
-            self.blue.raise(now);
-        }
-        let blue = self.blue.probability > 0.0 && uniform(cx.rng) < self.blue.probability;
-        let drop = blue || self.signal(signal, packet, cx);
-        // While nothing is due, `drop_next` is the time at which the law was last active.
-        if self.count == 0 {
-            self.drop_next = now.saturating_add(self.interval);
-        } else if overdue && !drop {
-            self.drop_next = now;
-        }
-        drop
-    }
-
-    /// Marks a packet for the control law's `signal` or for its delay, if it may be marked; whether to drop it instead.
-    fn signal(&self, signal: bool, packet: &mut P, cx: &mut Cx<'_, P>) -> bool {
-        let capable = packet.ecn().is_capable();
-        if signal && !(self.ecn && capable) {
-            return true;
-        }
-        let late = self.ce_threshold.is_some_and(|threshold| self.sojourn_time > threshold);
-        if signal || (late && capable) {
-            packet.mark_ce();
-            cx.sink.marked(packet, if signal { MarkReason::Early } else { MarkReason::Forced });
-        }
-        false
+        Ok(Self { limit, law, queue: TimedFifo::new(), state: CobaltState::NEW, sojourn_time: Span::ZERO })
     }
 }
 
 impl<P: Packet> Discipline<P> for Cobalt<P> {
     fn enqueue(&mut self, packet: P, cx: &mut Cx<'_, P>) {
         if !self.limit.fits(self.queue.backlog(), packet.len_bytes()) {
-            self.overflowed(cx.now);
+            self.state.overflowed(&self.law, cx.now);
             return cx.sink.dropped(packet, DropReason::Overflow, false);
         }
         self.queue.push(packet, cx.now);
@@ -280,13 +310,13 @@ impl<P: Packet> Discipline<P> for Cobalt<P> {
     fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Served<P> {
         while let Some((mut packet, came_at)) = self.queue.pop() {
             self.sojourn_time = cx.now.since(came_at);
-            let drop = self.should_drop(&mut packet, cx);
-            if !drop || self.queue.backlog().packets == 0 {
-                return Served::Packet(packet);
+            let is_last = self.queue.backlog().packets == 0;
+            match self.state.judge(&self.law, &mut packet, self.sojourn_time, is_last, cx) {
+                CobaltVerdict::Pass | CobaltVerdict::Mark => return Served::Packet(packet),
+                CobaltVerdict::Drop => cx.sink.dropped(packet, DropReason::Early, true),
             }
-            cx.sink.dropped(packet, DropReason::Early, true);
         }
-        self.ran_empty(cx.now);
+        self.state.ran_empty(&self.law, cx.now);
         Served::Idle
     }
 
@@ -300,10 +330,10 @@ impl<P: Packet> Discipline<P> for Cobalt<P> {
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("sojourn_time_s", self.sojourn_time.seconds());
-        visit("p_drop", self.blue.probability);
-        visit("count", f64::from(self.count));
-        visit("dropping", f64::from(u8::from(self.dropping)));
-        visit("drop_next_s", self.drop_next.seconds());
+        visit("p_drop", self.state.probability);
+        visit("count", f64::from(self.state.count));
+        visit("dropping", f64::from(u8::from(self.state.dropping)));
+        visit("drop_next_s", self.state.drop_next.seconds());
     }
 }
 

@@ -3,8 +3,8 @@
 use super::*;
 use alloc::vec::Vec;
 
-use crate::test_support::{Bench, LINK, Labelled, rng};
-use crate::{Ecn, Sink};
+use crate::test_support::{Bench, LINK, Labelled, OnPacket, rng};
+use crate::{Ecn, FlowInfo, Sink};
 
 fn bench(config: &CobaltConfig) -> Bench<Cobalt<Labelled>> {
     Bench::new(Cobalt::new(config, LINK, 0).unwrap())
@@ -27,15 +27,18 @@ fn the_table_of_inverse_square_roots_is_cakes() {
     let known = [
         (0, 0xffff_ffff),
         (1, 0xffff_ffff),
-        (2, 0xb4ea_d8a0),
-        (3, 0x93cd_39e7),
-        (4, 0x7fff_ffff),
-        (5, 0x727c_9717),
-        (8, 0x5a82_799a),
-        (15, 0x4219_528c),
+        (2, 3_037_000_500),
+        (3, 2_479_700_525),
+        (4, 2_147_483_647),
+        (8, 1_518_500_250),
+        (15, 1_108_955_788),
     ];
     for (count, inverse) in known {
         assert_eq!(INVERSE_SQRT[count], inverse, "{count}");
+    }
+    for (count, &inverse) in INVERSE_SQRT.iter().enumerate().skip(1) {
+        let exact = 4_294_967_296.0 / libm::sqrt(count as f64);
+        assert!((f64::from(inverse) - exact).abs() <= 1.0, "{count}");
     }
 }
 
@@ -49,7 +52,7 @@ fn overflow_raises_blues_probability() {
         }
         assert_eq!(bench.dropped.0.len(), 100);
         assert!(bench.dropped.0.iter().all(|(_, reason, queued)| *reason == DropReason::Overflow && !queued));
-        assert_eq!(bench.discipline.blue.probability, 100.0 / 256.0);
+        assert_eq!(bench.discipline.state.probability, 100.0 / 256.0);
     }
 }
 
@@ -61,7 +64,7 @@ fn blue_takes_one_step_in_a_target() {
         bench.enqueue(Labelled::new(0, 1, 1000, 0));
     }
     // At 6 ms and at 12 ms.
-    assert_eq!(bench.discipline.blue.probability, 2.0 / 256.0);
+    assert_eq!(bench.discipline.state.probability, 2.0 / 256.0);
     while bench.discipline.backlog().packets > 0 {
         bench.dequeue();
     }
@@ -70,7 +73,7 @@ fn blue_takes_one_step_in_a_target() {
         assert_eq!(bench.dequeue(), None);
     }
     // At 18, 24 and 30 ms.
-    assert_eq!(bench.discipline.blue.probability, 2.0 / 256.0 - 3.0 / 4096.0);
+    assert_eq!(bench.discipline.state.probability, 2.0 / 256.0 - 3.0 / 4096.0);
 }
 
 #[test]
@@ -80,13 +83,13 @@ fn a_step_of_blue_comes_later_than_a_target_after_the_last() {
     for (time, steps) in [(5, 0.0), (6, 1.0), (11, 1.0), (12, 2.0)] {
         bench.now = at(time);
         fill(&mut bench, 1, Ecn::NotCapable);
-        assert_eq!(bench.discipline.blue.probability, steps / 256.0, "up, at {time} ms");
+        assert_eq!(bench.discipline.state.probability, steps / 256.0, "up, at {time} ms");
     }
     assert!(bench.dequeue().is_some());
     for (time, steps) in [(17, 0.0), (18, 1.0), (23, 1.0), (24, 2.0)] {
         bench.now = at(time);
         assert_eq!(bench.dequeue(), None);
-        assert_eq!(bench.discipline.blue.probability, 2.0 / 256.0 - steps / 4096.0, "down, at {time} ms");
+        assert_eq!(bench.discipline.state.probability, 2.0 / 256.0 - steps / 4096.0, "down, at {time} ms");
     }
 }
 
@@ -98,13 +101,13 @@ fn blues_probability_stays_within_0_and_1() {
     for (time, expected) in [(10, 0.6), (20, 1.0), (30, 1.0)] {
         bench.now = at(time);
         fill(&mut bench, 1, Ecn::NotCapable);
-        assert_eq!(bench.discipline.blue.probability, expected);
+        assert_eq!(bench.discipline.state.probability, expected);
     }
     assert!(bench.dequeue().is_some());
     for (time, expected) in [(40, 1.0 - 0.7), (50, 0.0), (60, 0.0)] {
         bench.now = at(time);
         assert_eq!(bench.dequeue(), None);
-        assert_eq!(bench.discipline.blue.probability, expected);
+        assert_eq!(bench.discipline.state.probability, expected);
     }
 }
 
@@ -115,14 +118,14 @@ fn an_idle_link_does_not_hold_back_blues_first_step() {
     assert_eq!(bench.dequeue(), None);
     bench.now = at(12);
     fill(&mut bench, 2, Ecn::NotCapable);
-    assert_eq!(bench.discipline.blue.probability, 1.0 / 256.0);
+    assert_eq!(bench.discipline.state.probability, 1.0 / 256.0);
 }
 
 #[test]
 fn blue_drops_young_packets_with_its_probability() {
     let mut bench = bench(&CobaltConfig { limit: QueueSize::Packets(20_000), ecn: true, ..CobaltConfig::default() });
     fill(&mut bench, 10_000, Ecn::Capable0);
-    bench.discipline.blue.probability = 0.05;
+    bench.discipline.state.probability = 0.05;
     while bench.dequeue().is_some() {}
     // 500 on average, with a deviation of 22. BLUE never marks.
     let dropped = &bench.dropped.0;
@@ -169,7 +172,7 @@ fn drops_what_may_not_be_marked() {
     bench.now = at(420);
     assert_eq!(bench.dequeue().unwrap().arrival.ecn, Ecn::NotCapable);
     assert_eq!((marks, bench.dropped.0.len()), (2, 4));
-    assert_eq!(bench.discipline.count, 7);
+    assert_eq!(bench.discipline.state.count, 7);
 }
 
 #[test]
@@ -200,7 +203,7 @@ fn a_very_long_delay_raises_blues_probability() {
             bench.now = at(10 * departure);
             bench.dequeue().unwrap();
         }
-        assert_eq!(bench.discipline.blue.probability, expected);
+        assert_eq!(bench.discipline.state.probability, expected);
     }
 }
 
@@ -212,17 +215,17 @@ fn the_count_runs_down_by_the_schedule_by_which_it_ran_up() {
         bench.now = at(time);
         bench.dequeue().unwrap();
     }
-    let count = bench.discipline.count;
-    assert!(count > 4 && bench.discipline.dropping);
-    let due = bench.discipline.drop_next;
+    let count = bench.discipline.state.count;
+    assert!(count > 4 && bench.discipline.state.dropping);
+    let due = bench.discipline.state.drop_next;
     // A young packet, when the law has been due three times: 1/sqrt(n) intervals for each n that is left.
     while bench.discipline.queue.pop().is_some() {}
     let gaps = [count - 1, count - 2].map(|n| 0.1 / libm::sqrt(f64::from(n)));
     bench.now = due + Span::from_seconds_f64(gaps[0] + gaps[1] + 0.001);
     fill(&mut bench, 1, Ecn::NotCapable);
     bench.dequeue().unwrap();
-    assert!(!bench.discipline.dropping);
-    assert_eq!(bench.discipline.count, count - 3);
+    assert!(!bench.discipline.state.dropping);
+    assert_eq!(bench.discipline.state.count, count - 3);
 }
 
 /// A bench whose last young packet left at 1 ms, with ten that came at `arrival` ms.
@@ -267,8 +270,8 @@ fn an_overflow_makes_the_control_law_act_at_once() {
     fill(&mut bench, 1, Ecn::Capable0);
     assert!(marked(&mut bench, at(10)));
     // The second is due 100 ms / sqrt(2) after the overflow.
-    assert_eq!(bench.discipline.count, 2);
-    assert!((bench.discipline.drop_next.seconds() - 0.0807).abs() < 1e-4);
+    assert_eq!(bench.discipline.state.count, 2);
+    assert!((bench.discipline.state.drop_next.seconds() - 0.0807).abs() < 1e-4);
 }
 
 /// Three signals, at 120 ms, 70.7 ms and 57.7 ms after one another; the rest of the queue has gone.
@@ -280,7 +283,7 @@ fn count_of_three() -> Bench<Cobalt<Labelled>> {
     while bench.discipline.backlog().packets > 0 {
         bench.dequeue().unwrap();
     }
-    assert_eq!(bench.discipline.count, 3);
+    assert_eq!(bench.discipline.state.count, 3);
     bench
 }
 
@@ -288,36 +291,36 @@ fn count_of_three() -> Bench<Cobalt<Labelled>> {
 fn the_count_runs_down_when_the_link_asks_in_vain() {
     let mut bench = count_of_three();
     assert_eq!(bench.dequeue(), None);
-    assert!(!bench.discipline.dropping);
-    assert_eq!(bench.discipline.count, 3);
+    assert!(!bench.discipline.state.dropping);
+    assert_eq!(bench.discipline.state.count, 3);
     for left in [2, 1, 0] {
-        let due = bench.discipline.drop_next;
+        let due = bench.discipline.state.drop_next;
         bench.now = due - Span::from_picoseconds(1);
         assert_eq!(bench.dequeue(), None);
-        assert_eq!(bench.discipline.count, left + 1);
+        assert_eq!(bench.discipline.state.count, left + 1);
         bench.now = due;
         assert_eq!(bench.dequeue(), None);
-        assert_eq!(bench.discipline.count, left);
+        assert_eq!(bench.discipline.state.count, left);
     }
     bench.now = at(2000);
     assert_eq!(bench.dequeue(), None);
-    assert_eq!(bench.discipline.count, 0);
+    assert_eq!(bench.discipline.state.count, 0);
 }
 
 #[test]
 fn the_count_runs_down_by_one_at_its_time_and_to_nothing_in_a_long_calm() {
     let mut bench = count_of_three();
-    let due = bench.discipline.drop_next;
+    let due = bench.discipline.state.drop_next;
     bench.now = due;
     fill(&mut bench, 1, Ecn::Capable0);
     bench.dequeue().unwrap();
-    assert_eq!(bench.discipline.count, 2);
+    assert_eq!(bench.discipline.state.count, 2);
     // Counted from when it was due: 100 ms / sqrt(2).
-    assert!((bench.discipline.drop_next.since(due).seconds() - 0.0707).abs() < 1e-4);
+    assert!((bench.discipline.state.drop_next.since(due).seconds() - 0.0707).abs() < 1e-4);
     bench.now = at(2000);
     fill(&mut bench, 1, Ecn::Capable0);
     bench.dequeue().unwrap();
-    assert_eq!((bench.discipline.count, bench.discipline.drop_next), (0, at(2100)));
+    assert_eq!((bench.discipline.state.count, bench.discipline.state.drop_next), (0, at(2100)));
 }
 
 /// Keeps why packets were marked.
@@ -328,6 +331,9 @@ impl Sink<Labelled> for Marks {
     fn dropped(&mut self, _packet: Labelled, _reason: DropReason, _queued: bool) {}
     fn marked(&mut self, _packet: &Labelled, reason: MarkReason) {
         self.0.push(reason);
+    }
+    fn flow_info(&self) -> &dyn FlowInfo<Labelled> {
+        &OnPacket
     }
 }
 
@@ -355,7 +361,7 @@ fn the_last_packet_is_not_dropped() {
     let mut bench = bench(&config);
     bench.now = at(10);
     fill(&mut bench, 2, Ecn::NotCapable);
-    assert_eq!(bench.discipline.blue.probability, 1.0);
+    assert_eq!(bench.discipline.state.probability, 1.0);
     bench.now = at(1000);
     assert!(bench.dequeue().is_some());
 }
@@ -369,7 +375,7 @@ fn on_a_slow_link_four_packets_are_not_congestion() {
     for (time, dropping) in [(48, false), (49, true)] {
         bench.now = at(time);
         bench.dequeue().unwrap();
-        assert_eq!(bench.discipline.dropping, dropping, "at {time} ms");
+        assert_eq!(bench.discipline.state.dropping, dropping, "at {time} ms");
     }
 }
 

@@ -2,9 +2,11 @@
 
 use crate::arrival::{DropReason, FlowKey, MarkReason, Packet};
 use crate::backlog::Backlog;
+use crate::flow_info::FlowInfo;
 use crate::{Rng, Time};
 
-/// The arguments of every call to a [`Discipline`]: the time, its random stream, and the sink for drops and marks.
+/// The arguments of every call to a [`Discipline`]: the time, its random stream, the sink for drops and marks, and
+/// facts about the packet that arrives.
 pub struct Cx<'a, P> {
     /// The time of the call; never decreases.
     pub now: Time,
@@ -12,6 +14,14 @@ pub struct Cx<'a, P> {
     pub rng: &'a mut dyn Rng,
     /// Takes dropped packets and receives notice of marks.
     pub sink: &'a mut dyn Sink<P>,
+}
+
+impl<P> Cx<'_, P> {
+    /// Facts about the packet that arrives, for disciplines that need more than its flow key.
+    #[must_use]
+    pub fn flow_info(&self) -> &dyn FlowInfo<P> {
+        self.sink.flow_info()
+    }
 }
 
 /// Where dropped packets go; told of marks as well. Owned by the caller, so that drops are never lost from the
@@ -22,6 +32,9 @@ pub trait Sink<P> {
 
     /// `packet` was marked with CE and proceeds.
     fn marked(&mut self, packet: &P, reason: MarkReason);
+
+    /// Facts about packets. The sink has them, because it may own the tables in which the headers of packets are.
+    fn flow_info(&self) -> &dyn FlowInfo<P>;
 }
 
 /// The answer of a discipline that is asked for the next packet.

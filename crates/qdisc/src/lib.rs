@@ -17,6 +17,7 @@
 //! | `discipline.rs` | the seam of a discipline that holds packets, and the sink of what it drops |
 //! | `queue.rs`, `custom.rs` | either of them as built from a configuration; one from outside this crate |
 //! | `arrival.rs`, `rate_label.rs`, `backlog.rs` | the input of both: a packet's properties and the queue |
+//! | `flow_info.rs` | hosts and headers of a packet, for disciplines that need more |
 //! | `server.rs`, `class_queues.rs`, `peeked.rs` | the loop that asks a discipline for packets; the same for one for each
 //! class; a discipline whose next packet is looked at |
 //! | `fifo.rs`, `line.rs` | the queue behind a law; a link that sends what a discipline gives, without a simulator |
@@ -69,6 +70,7 @@ mod drr;
 mod dualpi2;
 mod feng_red;
 mod fifo;
+mod flow_info;
 mod flow_slots;
 mod fq_codel;
 mod fred;
@@ -130,6 +132,7 @@ pub use drr::{Drr, DrrConfig};
 pub use dualpi2::{DualPi2, DualPi2Config, DualPi2Delay, DualPi2EcnMask, DualPi2L4sAqm, DualPi2Scheduler};
 pub use feng_red::{FengRed, FengRedConfig};
 pub use fifo::Fifo;
+pub use flow_info::{FlowInfo, FlowKeysOnly, Hosts, SackOption, TcpHeader};
 pub use fq_codel::{FqCodel, FqCodelConfig, FqCodelPreset};
 pub use fred::{Fred, FredConfig};
 pub use hash::{hash_flow, table_index};

@@ -167,7 +167,9 @@ mod tests {
 
     use super::*;
     use crate::test_support::rng;
-    use crate::{Backlog, DropReason, DropTail, DropTailConfig, Ecn, Fifo, FlowKey, MarkReason};
+    use crate::{
+        Backlog, DropReason, DropTail, DropTailConfig, Ecn, Fifo, FlowInfo, FlowKey, FlowKeysOnly, MarkReason,
+    };
 
     /// A packet of a number and a length.
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -195,6 +197,8 @@ mod tests {
         }
 
         fn mark_ce(&mut self) {}
+
+        fn set_class(&mut self, _: u8) {}
     }
 
     /// Events in microseconds: the number of a packet sent, or dropped if negative.
@@ -216,6 +220,10 @@ mod tests {
         }
 
         fn marked(&mut self, _: &Numbered, _: MarkReason) {}
+
+        fn flow_info(&self) -> &dyn FlowInfo<Numbered> {
+            &FlowKeysOnly
+        }
     }
 
     impl Watcher<Numbered> for Log {

@@ -9,8 +9,8 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
 use crate::{
-    Admission, Arrival, Backlog, Cx, Discipline, DropReason, Ecn, FlowKey, MarkReason, Offer, Packet, Rate, Served,
-    Sink, Span, Ticket, Time, Verdict,
+    Admission, Arrival, Backlog, Cx, Discipline, DropReason, Ecn, FlowInfo, FlowKey, Hosts, MarkReason, Offer, Packet,
+    Rate, Served, Sink, Span, TcpHeader, Ticket, Time, Verdict,
 };
 
 pub const LINK: Rate = Rate::megabits(100);
@@ -189,12 +189,16 @@ impl Port {
 pub struct Labelled {
     pub label: u32,
     pub arrival: Arrival,
+    pub hosts: Hosts,
+    pub tcp_header: Option<TcpHeader>,
+    pub framing_bytes: u32,
+    pub is_arp: bool,
 }
 
 impl Labelled {
     pub fn new(label: u32, flow: u64, len_bytes: u32, class: u8) -> Self {
         let arrival = Arrival { flow: FlowKey(flow), len_bytes, class, ..Arrival::default() };
-        Self { label, arrival }
+        Self { label, arrival, ..Self::default() }
     }
 }
 
@@ -217,6 +221,9 @@ impl Packet for Labelled {
     fn mark_ce(&mut self) {
         self.arrival.ecn = Ecn::CongestionExperienced;
     }
+    fn set_class(&mut self, class: u8) {
+        self.arrival.class = class;
+    }
 }
 
 /// Keeps what was dropped, and the labels of packets that were marked.
@@ -229,6 +236,28 @@ impl Sink<Labelled> for Dropped {
     }
     fn marked(&mut self, packet: &Labelled, reason: MarkReason) {
         self.1.push((packet.label, reason));
+    }
+
+    fn flow_info(&self) -> &dyn FlowInfo<Labelled> {
+        &OnPacket
+    }
+}
+
+/// Each packet has its facts with it.
+pub struct OnPacket;
+
+impl FlowInfo<Labelled> for OnPacket {
+    fn hosts(&self, packet: &Labelled) -> Hosts {
+        packet.hosts
+    }
+    fn tcp_header(&self, packet: &Labelled) -> Option<TcpHeader> {
+        packet.tcp_header
+    }
+    fn framing_bytes(&self, packet: &Labelled) -> u32 {
+        packet.framing_bytes
+    }
+    fn is_arp(&self, packet: &Labelled) -> bool {
+        packet.is_arp
     }
 }
 

@@ -7,8 +7,9 @@ use std::net::IpAddr;
 use forebay_qdisc::{Ecn, FlowKey, Packet, Time};
 
 use crate::capture::{CaptureReader, CapturedFrame};
-use crate::dissect::FlowIdentity;
+use crate::dissect::{FlowIdentity, LinkType};
 use crate::error::{CaptureError, ReplayError};
+use crate::facts::PacketFacts;
 use crate::frames::SharedFrames;
 use crate::warnings::LONGEST_FRAME_BYTES;
 
@@ -65,13 +66,44 @@ impl Packet for CapturedPacket {
     fn mark_ce(&mut self) {
         self.ecn = Ecn::CongestionExperienced;
     }
+
+    fn set_class(&mut self, class: u8) {
+        self.class = class;
+    }
 }
 
 /// Picoseconds since the epoch; the packet's number in the file, from 1, so that equal times keep the file's order.
 type Order = (i128, u64);
 
-/// A packet held back, with the slot of its bytes; compared by its order alone.
-struct Held(Order, CapturedFrame, u32);
+/// A packet held back, and where it is; compared by its order alone.
+struct Held(Order, usize);
+
+/// The packets held back, and the slots of their bytes. Places are used again.
+#[derive(Default)]
+struct HeldFrames {
+    frames: Vec<(CapturedFrame, u32)>,
+    free: Vec<usize>,
+}
+
+impl HeldFrames {
+    fn put(&mut self, frame: CapturedFrame, slot: u32) -> usize {
+        match self.free.pop() {
+            Some(place) => {
+                self.frames[place] = (frame, slot);
+                place
+            }
+            None => {
+                self.frames.push((frame, slot));
+                self.frames.len() - 1
+            }
+        }
+    }
+
+    fn take(&mut self, place: usize) -> (CapturedFrame, u32) {
+        self.free.push(place);
+        self.frames[place]
+    }
+}
 
 impl PartialEq for Held {
     fn eq(&self, other: &Self) -> bool {
@@ -118,6 +150,9 @@ pub struct Arrivals<'a> {
     frames: Option<SharedFrames>,
     destination: Option<IpAddr>,
     held: BinaryHeap<Reverse<Held>>,
+    held_frames: HeldFrames,
+    /// Facts about the last arrival.
+    facts: PacketFacts,
     /// The whole file has been read.
     read: bool,
     /// Timestamp of the earliest packet, selected or not.
@@ -156,6 +191,8 @@ impl<'a> Arrivals<'a> {
             frames: None,
             destination,
             held: BinaryHeap::new(),
+            held_frames: HeldFrames::default(),
+            facts: PacketFacts::default(),
             read: false,
             start_ps: i128::MAX,
             last_ps: i128::MIN,
@@ -206,6 +243,11 @@ impl<'a> Arrivals<'a> {
         self.start_ps + self.pauses.skipped_ps
     }
 
+    /// Facts about the packet that [`Arrivals::next_packet`] returned last.
+    pub fn facts(&self) -> &PacketFacts {
+        &self.facts
+    }
+
     /// How many packets of each flow were captured without all the headers that tell their flow.
     pub fn cut(&self) -> &[u64] {
         &self.cut
@@ -234,13 +276,17 @@ impl<'a> Arrivals<'a> {
         while !self.read && self.held.len() < ORDER_WINDOW_PACKETS {
             self.read_one()?;
         }
-        let Some(Reverse(Held((time_ps, number), frame, slot))) = self.held.pop() else { return Ok(None) };
+        let Some(Reverse(Held((time_ps, number), place))) = self.held.pop() else { return Ok(None) };
+        let (frame, slot) = self.held_frames.take(place);
         if time_ps < self.last_ps {
             return Err(ReplayError::OutOfOrder { packet: number, window: ORDER_WINDOW_PACKETS });
         }
         self.last_ps = time_ps;
         let time = self.time_of(time_ps, number)?;
         let flow = self.number(frame.flow);
+        let ip_at = frame.ip_at.map(|at| u32::from(at).saturating_sub(frame.added_bytes));
+        let link_type = LinkType::from_number(frame.link_type).filter(|_| !self.is_record());
+        self.facts = PacketFacts::of_capture(&frame.flow, link_type, ip_at, frame.tcp);
         self.cut[flow as usize] += u64::from(frame.cut);
         self.opaque[flow as usize] += u64::from(frame.opaque);
         if frame.len_bytes > LONGEST_FRAME_BYTES {
@@ -300,7 +346,8 @@ impl<'a> Arrivals<'a> {
                 Some(frames) => frames.borrow_mut().put(&frame, self.capture.bytes()),
                 None => 0,
             };
-            self.held.push(Reverse(Held((frame.time_ps, self.capture.number()), frame, slot)));
+            let place = self.held_frames.put(frame, slot);
+            self.held.push(Reverse(Held((frame.time_ps, self.capture.number()), place)));
         } else if frame.flow.destination().is_some() {
             self.unselected += 1;
         } else {

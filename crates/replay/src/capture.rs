@@ -5,13 +5,13 @@ use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::rc::Rc;
 
 use flate2::read::MultiGzDecoder;
-use forebay_qdisc::{Ecn, FlowKey};
+use forebay_qdisc::{Ecn, FlowKey, TcpHeader};
 use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
 use pcap_parser::{
     Block, InterfaceDescriptionBlock, LegacyPcapReader, OptionCode, PcapBlockOwned, PcapError, PcapNGReader,
 };
 
-use crate::dissect::{FlowIdentity, LinkType, added_bytes, read};
+use crate::dissect::{FlowIdentity, LinkType, added_bytes, read, tcp_header};
 use crate::error::CaptureError;
 use crate::record::{RECORD_MAGIC, RecordReader};
 
@@ -46,6 +46,8 @@ pub struct CapturedFrame {
     pub link_type: u16,
     /// Where in its bytes the IP header begins, if there is one.
     pub ip_at: Option<u16>,
+    /// Its TCP header, if there is one and it was captured.
+    pub tcp: Option<TcpHeader>,
     /// Whether the capture kept too little of it to tell its flow from others
     /// ([`incomplete`](crate::dissect::Headers::incomplete)).
     pub cut: bool,
@@ -455,6 +457,7 @@ impl Interface {
             interface,
             link_type: self.link_type,
             ip_at: headers.ip_at,
+            tcp: headers.ip_at.and_then(|at| tcp_header(data, at)),
             cut,
             opaque: headers.opaque || unreadable,
         }))

@@ -1,10 +1,11 @@
 //! The fate of the packets of a replay at one queue, flow by flow.
 
-use forebay_qdisc::{Backlog, Discipline, DropReason, FlowKey, MarkReason, Rate, Sink, Time, Watcher};
+use forebay_qdisc::{Backlog, Discipline, DropReason, FlowInfo, FlowKey, MarkReason, Rate, Sink, Time, Watcher};
 use forebay_records::{Column, DelayHistogram, StringColumn, Table};
 
 use crate::arrivals::CapturedPacket;
 use crate::dissect::FlowIdentity;
+use crate::facts::PacketFacts;
 use crate::frames::Outputs;
 use crate::series::SeriesRecord;
 
@@ -39,6 +40,8 @@ pub struct QueueCounters<'a> {
     pub outputs: Option<Outputs<'a>>,
     /// The queue over time.
     pub series: SeriesRecord,
+    /// Facts about the packet that arrives.
+    pub facts: PacketFacts,
     flows: Vec<FlowCounters>,
     /// The flow and the key of the packet that arrives.
     arriving: (usize, FlowKey),
@@ -56,6 +59,7 @@ impl<'a> QueueCounters<'a> {
             now: Time::ZERO,
             outputs,
             series,
+            facts: PacketFacts::default(),
             flows: Vec::new(),
             arriving: (0, FlowKey::default()),
             delay: DelayHistogram::default(),
@@ -242,6 +246,10 @@ impl Sink<CapturedPacket> for QueueCounters<'_> {
     fn marked(&mut self, packet: &CapturedPacket, _reason: MarkReason) {
         self.flows[packet.flow as usize].marked += 1;
         self.series.marked();
+    }
+
+    fn flow_info(&self) -> &dyn FlowInfo<CapturedPacket> {
+        &self.facts
     }
 }
 

@@ -3,15 +3,17 @@
 
 mod link_layers;
 mod plain;
+mod tcp;
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, ether_type, ip_number};
-use forebay_qdisc::{Ecn, FlowKey, hash_flow};
+use forebay_qdisc::{Ecn, FlowKey, Hosts, hash_flow};
 
 use link_layers::{Carried, Unseen, carried};
 pub(crate) use link_layers::{added_bytes, carries_no_ip};
+pub use tcp::tcp_header;
 
 /// The common fields of packets of one flow. Tags, labels and other headers before IP do not count; tunnels within IP
 /// are not looked into.
@@ -53,6 +55,26 @@ impl FlowIdentity {
         }
     }
 
+    /// The sender and the receiver as opaque keys; those of packets without addresses are the same.
+    #[must_use]
+    pub fn hosts(&self) -> Hosts {
+        match *self {
+            Self::Ports { source, destination, .. } => {
+                Hosts { source: key::host(source.ip()), destination: key::host(destination.ip()) }
+            }
+            Self::Addresses { source, destination, .. } => {
+                Hosts { source: key::host(source), destination: key::host(destination) }
+            }
+            Self::NotIp { .. } => Hosts::default(),
+        }
+    }
+
+    /// Whether it is all packets of the address resolution protocol (RFC 826).
+    #[must_use]
+    pub fn is_arp(&self) -> bool {
+        matches!(*self, Self::NotIp { ether_type } if EtherType(ether_type) == ether_type::ARP)
+    }
+
     /// The key under which queue disciplines know the flow: a hash of all of the identity.
     #[must_use]
     pub fn key(&self) -> FlowKey {
@@ -80,6 +102,8 @@ fn bits(address: IpAddr) -> u128 {
 
 /// How a flow's key is made of the numbers in its headers.
 mod key {
+    use std::net::IpAddr;
+
     use forebay_qdisc::{FlowKey, hash_flow};
 
     /// `ports` as in the header: the sender's, then the receiver's.
@@ -98,6 +122,17 @@ mod key {
 
     pub(super) fn ipv6(tag: u64, source: u128, destination: u128) -> FlowKey {
         chain(tag, [source >> 64, source, destination >> 64, destination].map(|word| word as u64))
+    }
+
+    pub(super) fn host(address: IpAddr) -> u64 {
+        match address {
+            IpAddr::V4(address) => 4 << 56 | u64::from(address.to_bits()),
+            IpAddr::V6(address) => {
+                let bits = address.to_bits();
+                let FlowKey(key) = chain(6 << 56, [bits >> 64, bits].map(|word| word as u64));
+                key
+            }
+        }
     }
 
     fn chain<const N: usize>(tag: u64, words: [u64; N]) -> FlowKey {
@@ -291,20 +326,33 @@ fn ports(payload: &[u8]) -> Option<(u16, u16)> {
     }
 }
 
-/// Sets the ECN codepoint of the IP header at `ip_at` ([`Headers::ip_at`]) to CE (RFC 3168, section 5). An IPv4
-/// header's checksum is updated by the difference (RFC 1624, equation 3), so a wrong checksum stays wrong.
+/// Sets the ECN codepoint of the IP header at `ip_at` ([`Headers::ip_at`]) to CE (RFC 3168, section 5).
 pub fn mark_ce(frame: &mut [u8], ip_at: u16) {
+    change_traffic_class(frame, ip_at, |traffic_class| traffic_class | 0b11);
+}
+
+/// Sets the DSCP of the IP header at `ip_at` to `class` (RFC 2474, section 3).
+pub fn set_class(frame: &mut [u8], ip_at: u16, class: u8) {
+    change_traffic_class(frame, ip_at, |traffic_class| class << 2 | traffic_class & 0b11);
+}
+
+/// Changes the byte of an IP header that has DSCP and ECN. An IPv4 header's checksum is updated by the difference (RFC
+/// 1624, equation 3), so a wrong checksum stays wrong.
+fn change_traffic_class(frame: &mut [u8], ip_at: u16, change: impl Fn(u8) -> u8) {
     let Some(header) = frame.get_mut(usize::from(ip_at)..) else { return };
     match header {
-        [first, traffic_class, ..] if *first >> 4 == 6 => *traffic_class |= 0x30,
-        [first, tos, _, _, _, _, _, _, _, _, high, low, ..] if *first >> 4 == 4 && *tos & 0b11 != 0b11 => {
+        [first, second, ..] if *first >> 4 == 6 => {
+            let changed = change(*first << 4 | *second >> 4);
+            (*first, *second) = (*first & 0xf0 | changed >> 4, changed << 4 | *second & 0x0f);
+        }
+        [first, tos, _, _, _, _, _, _, _, _, high, low, ..] if *first >> 4 == 4 && *tos != change(*tos) => {
             let word = |tos| u32::from(u16::from_be_bytes([*first, tos]));
             let checksum = u32::from(u16::from_be_bytes([*high, *low]));
-            let mut sum = (!checksum & 0xffff) + (!word(*tos) & 0xffff) + word(*tos | 0b11);
+            let mut sum = (!checksum & 0xffff) + (!word(*tos) & 0xffff) + word(change(*tos));
             while sum > 0xffff {
                 sum = (sum & 0xffff) + (sum >> 16);
             }
-            *tos |= 0b11;
+            *tos = change(*tos);
             [*high, *low] = (!(sum as u16)).to_be_bytes();
         }
         _ => {}

@@ -11,7 +11,7 @@ use forebay_records::pcapng::{PcapngWriter, TraceFrame};
 
 use crate::arrivals::CapturedPacket;
 use crate::capture::CapturedFrame;
-use crate::dissect::mark_ce;
+use crate::dissect::{mark_ce, set_class};
 
 /// The bytes of one packet, and what is needed to write them again.
 struct Kept {
@@ -19,6 +19,7 @@ struct Kept {
     interface: u16,
     link_type: u16,
     ip_at: Option<u16>,
+    class: u8,
     /// Of the bytes, those that were not on the wire.
     added_bytes: u32,
     /// How many queues have not done with it.
@@ -45,13 +46,13 @@ impl FrameStore {
     pub fn put(&mut self, frame: &CapturedFrame, bytes: &mut Vec<u8>) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             let (bytes, ip_at) = (Vec::new(), None);
-            self.frames.push(Kept { bytes, interface: 0, link_type: 0, ip_at, added_bytes: 0, holders: 0 });
+            self.frames.push(Kept { bytes, interface: 0, link_type: 0, ip_at, class: 0, added_bytes: 0, holders: 0 });
             self.frames.len() as u32 - 1
         });
         let kept = &mut self.frames[slot as usize];
         std::mem::swap(&mut kept.bytes, bytes);
         (kept.interface, kept.link_type, kept.ip_at) = (frame.interface, frame.link_type, frame.ip_at);
-        kept.added_bytes = frame.added_bytes;
+        (kept.class, kept.added_bytes) = (frame.class, frame.added_bytes);
         kept.holders = self.queues;
         slot
     }
@@ -71,8 +72,8 @@ pub struct CaptureOutput<'a> {
     writer: PcapngWriter<Box<dyn Write + 'a>>,
     /// The interfaces described so far, by link type and number in the capture that was read.
     interfaces: BTreeMap<(u16, u16), u32>,
-    /// The bytes of a packet that is being marked: the other queues have it as it came.
-    marked: Vec<u8>,
+    /// The bytes of a packet that a queue has changed: the other queues have it as it came.
+    changed: Vec<u8>,
 }
 
 impl<'a> CaptureOutput<'a> {
@@ -82,11 +83,18 @@ impl<'a> CaptureOutput<'a> {
     /// Those of `out`.
     pub fn new(out: Box<dyn Write + 'a>) -> io::Result<Self> {
         let writer = PcapngWriter::without_interfaces(out, 0)?;
-        Ok(Self { writer, interfaces: BTreeMap::new(), marked: Vec::new() })
+        Ok(Self { writer, interfaces: BTreeMap::new(), changed: Vec::new() })
     }
 
-    /// Writes a packet of `len_bytes`; with `marked`, its IP header says CE.
-    fn write(&mut self, kept: &Kept, time_ps: i128, len_bytes: u32, marked: bool, comment: &str) -> io::Result<()> {
+    /// Writes a packet with this comment, with the ECN codepoint and the class that it has now if it `is_sent`.
+    fn write(
+        &mut self,
+        kept: &Kept,
+        time_ps: i128,
+        packet: &CapturedPacket,
+        is_sent: bool,
+        comment: &str,
+    ) -> io::Result<()> {
         let key = (kept.link_type, kept.interface);
         let interface = match self.interfaces.get(&key) {
             Some(&interface) => interface,
@@ -99,15 +107,19 @@ impl<'a> CaptureOutput<'a> {
         let time_ns = u64::try_from(time_ps.div_euclid(1_000)).map_err(|_| {
             io::Error::new(io::ErrorKind::InvalidInput, "the capture's times are before 1970 or after 2554")
         })?;
-        let data = match kept.ip_at.filter(|_| marked) {
+        let is_marked = packet.ecn == Ecn::CongestionExperienced;
+        let data = match kept.ip_at.filter(|_| is_sent && (is_marked || packet.class != kept.class)) {
             None => &kept.bytes,
             Some(ip_at) => {
-                self.marked.clone_from(&kept.bytes);
-                mark_ce(&mut self.marked, ip_at);
-                &self.marked
+                self.changed.clone_from(&kept.bytes);
+                if is_marked {
+                    mark_ce(&mut self.changed, ip_at);
+                }
+                set_class(&mut self.changed, ip_at, packet.class);
+                &self.changed
             }
         };
-        let original_bytes = len_bytes + kept.added_bytes;
+        let original_bytes = packet.len_bytes + kept.added_bytes;
         self.writer.frame(interface, &TraceFrame { time_ns, original_bytes, data, comment })
     }
 }
@@ -128,7 +140,7 @@ impl<'a> Outputs<'a> {
         Self { frames, epoch_ps: 0, delivered, dropped, error: None }
     }
 
-    /// The last bit of a packet leaves. One that was marked has CE in its bytes.
+    /// The last bit of a packet leaves. One that was marked has CE in its bytes, and any has its class.
     pub fn sent(&mut self, packet: &CapturedPacket, now: Time) {
         let mut frames = self.frames.borrow_mut();
         if let Some(capture) = &mut self.delivered
@@ -136,8 +148,7 @@ impl<'a> Outputs<'a> {
         {
             let kept = &frames.frames[packet.slot as usize];
             let time_ps = self.epoch_ps + i128::from(now.picoseconds());
-            let marked = packet.ecn == Ecn::CongestionExperienced;
-            self.error = capture.write(kept, time_ps, packet.len_bytes, marked, "").err();
+            self.error = capture.write(kept, time_ps, packet, true, "").err();
         }
         frames.release(packet.slot);
     }
@@ -150,7 +161,7 @@ impl<'a> Outputs<'a> {
         {
             let kept = &frames.frames[packet.slot as usize];
             let time_ps = self.epoch_ps + i128::from(now.picoseconds());
-            self.error = capture.write(kept, time_ps, packet.len_bytes, false, reason.column()).err();
+            self.error = capture.write(kept, time_ps, packet, false, reason.column()).err();
         }
         frames.release(packet.slot);
     }

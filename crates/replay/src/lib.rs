@@ -29,6 +29,7 @@ mod capture;
 mod counters;
 mod dissect;
 mod error;
+mod facts;
 mod frames;
 mod record;
 #[cfg(test)]
@@ -52,8 +53,9 @@ use rand_pcg::Pcg64Mcg;
 
 pub use arrivals::{Arrivals, CapturedPacket, ORDER_WINDOW_PACKETS};
 pub use capture::{CaptureReader, CapturedFrame};
-pub use dissect::{FlowIdentity, Headers, LinkType, dissect, identify, mark_ce};
+pub use dissect::{FlowIdentity, Headers, LinkType, dissect, identify, mark_ce, set_class, tcp_header};
 pub use error::{CaptureError, ReplayError};
+pub use facts::PacketFacts;
 pub use record::{RECORD_MAGIC, RecordWriter, RecordedArrival};
 
 use counters::QueueCounters;
@@ -191,8 +193,8 @@ pub fn replay<'a, R: Read + 'a>(
             ports.iter_mut().try_for_each(Port::check)?;
         }
         packets += 1;
-        let epoch_ps = arrivals.epoch_ps();
-        ports.iter_mut().for_each(|port| port.arrive(packet, epoch_ps));
+        let (epoch_ps, facts) = (arrivals.epoch_ps(), *arrivals.facts());
+        ports.iter_mut().for_each(|port| port.arrive(packet, facts, epoch_ps));
     }
     ports.iter_mut().try_for_each(|port| port.drain(control))?;
     let end = ports.iter().map(|port| port.counters.now).max().unwrap_or_default();
@@ -281,12 +283,13 @@ impl<'a> Port<'a> {
     }
 
     /// `epoch_ps` is the absolute time of the replay's time zero, from this packet on.
-    fn arrive(&mut self, packet: CapturedPacket, epoch_ps: i128) {
+    fn arrive(&mut self, packet: CapturedPacket, facts: PacketFacts, epoch_ps: i128) {
         let Self { queue, line, rng, counters, .. } = self;
         line.run_until(packet.time, &mut **queue, rng, counters);
         if let Some(outputs) = &mut counters.outputs {
             outputs.epoch_ps = epoch_ps;
         }
+        counters.facts = facts;
         line.arrive(packet, packet.time, &mut **queue, rng, counters);
     }
 

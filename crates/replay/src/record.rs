@@ -336,6 +336,7 @@ impl<'a> RecordReader<'a> {
             interface: 0,
             link_type: 0,
             ip_at: None,
+            tcp: None,
             cut: false,
             opaque,
         })

@@ -3,8 +3,8 @@
 use std::io;
 
 use forebay_qdisc::{
-    Backlog, Cx, Dbl, DblConfig, DropReason, DropTail, DropTailConfig, Ecn, Fifo, MarkReason, Served, Span, Time,
-    Verdict,
+    Backlog, Cx, Dbl, DblConfig, DropReason, DropTail, DropTailConfig, Ecn, Fifo, MarkReason, Packet, Served, Span,
+    Time, Verdict,
 };
 use forebay_units::QueueSize;
 use proptest::prelude::*;
@@ -318,6 +318,64 @@ fn an_ipv6_header_is_marked_too() {
     assert_eq!((headers.ecn(), headers.ip_at), (Ecn::Capable0, Some(14)));
     mark_ce(&mut frame, 14);
     assert_eq!(dissect(LinkType::Ethernet, &frame).ecn(), Ecn::CongestionExperienced);
+}
+
+#[test]
+fn a_class_is_set_with_a_right_checksum_and_leaves_ecn_alone() {
+    for (before, class, after) in [(0xb9, 0, 0x01), (0x03, 46, 0xbb), (0xff, 63, 0xff), (0x00, 0, 0x00)] {
+        let mut frame = frame_with(1, before);
+        let came = frame.clone();
+        set_class(&mut frame, 14, class);
+        let (header, _) = etherparse::Ipv4Header::from_slice(&frame[14..]).unwrap();
+        assert_eq!((frame[15], header.header_checksum), (after, header.calc_header_checksum()));
+        assert_eq!((&frame[..15], &frame[16..24], &frame[26..]), (&came[..15], &came[16..24], &came[26..]));
+
+        let mut frame = Vec::new();
+        let builder = etherparse::PacketBuilder::ethernet2([1; 6], [2; 6]).ipv6([1; 16], [2; 16], 9);
+        builder.udp(1, 2).write(&mut frame, &[]).unwrap();
+        (frame[14], frame[15]) = (0x60 | before >> 4, before << 4 | 0x0a);
+        set_class(&mut frame, 14, class);
+        assert_eq!((frame[14], frame[15]), (0x60 | after >> 4, after << 4 | 0x0a), "the flow label stays");
+    }
+}
+
+/// A queue that clears the class of each packet.
+#[derive(Default)]
+struct Washer(std::collections::VecDeque<CapturedPacket>);
+
+impl Discipline<CapturedPacket> for Washer {
+    fn enqueue(&mut self, mut packet: CapturedPacket, _: &mut Cx<'_, CapturedPacket>) {
+        packet.set_class(0);
+        self.0.push_back(packet);
+    }
+
+    fn dequeue(&mut self, _: &mut Cx<'_, CapturedPacket>) -> Served<CapturedPacket> {
+        self.0.pop_front().into()
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.0.len() as u64, bytes: self.0.iter().map(|packet| u64::from(packet.len_bytes)).sum() }
+    }
+
+    fn state_bytes(&self) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn a_class_that_a_queue_has_set_is_in_its_capture_alone() {
+    let frames = [frame_with(1, 0xb9), frame_with(2, 0)];
+    let packets: Vec<_> = frames.iter().enumerate().map(|(i, frame)| (9, i as u32, 0, &frame[..])).collect();
+    let (mut washed, mut plain) = (Vec::new(), Vec::new());
+    let mut washer = unwritten("washer", Box::new(Washer::default()));
+    washer.delivered_to = Some(Box::new(&mut washed));
+    let mut fifo = unwritten("plain", drop_tail(QueueSize::Packets(10)));
+    fifo.delivered_to = Some(Box::new(&mut plain));
+    let file = pcap(ETHERNET, &packets);
+    replay(&file[..], Rate::megabits(8), vec![washer, fifo], &ReplayOptions::default(), &mut || true).unwrap();
+    let bytes = |file: &[u8]| packets_of(file).into_iter().map(|(_, bytes)| bytes).collect::<Vec<_>>();
+    assert_eq!(bytes(&washed), [frame_with(1, 0x01), frames[1].clone()]);
+    assert_eq!(bytes(&plain), frames);
 }
 
 #[test]

@@ -6,8 +6,8 @@
 
 use cpu_time::ThreadTime;
 use forebay_qdisc::{
-    Discipline, DropReason, Ecn, FlowKey, Line, MarkReason, Packet, ParameterError, Queue, Rate, Rng, Sink, Span, Time,
-    Watcher, uniform,
+    Discipline, DropReason, Ecn, FlowInfo, FlowKey, FlowKeysOnly, Line, MarkReason, Packet, ParameterError, Queue,
+    Rate, Rng, Sink, Span, Time, Watcher, uniform,
 };
 use forebay_records::random::stream;
 
@@ -185,6 +185,8 @@ impl Packet for Offered {
     fn mark_ce(&mut self) {
         self.ecn = Ecn::CongestionExperienced;
     }
+
+    fn set_class(&mut self, _class: u8) {}
 }
 
 /// Counts what is dropped.
@@ -197,6 +199,10 @@ impl Sink<Offered> for Losses {
     }
 
     fn marked(&mut self, _packet: &Offered, _reason: MarkReason) {}
+
+    fn flow_info(&self) -> &dyn FlowInfo<Offered> {
+        &FlowKeysOnly
+    }
 }
 
 impl Watcher<Offered> for Losses {}

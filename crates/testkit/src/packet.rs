@@ -1,6 +1,8 @@
 //! A packet with a unique id, and a sink that stores its input.
 
-use forebay_qdisc::{Arrival, DropReason, Ecn, FlowKey, MarkReason, Packet, RateLabel, Sink};
+use forebay_qdisc::{
+    Arrival, DropReason, Ecn, FlowInfo, FlowKey, Hosts, MarkReason, Packet, RateLabel, Sink, TcpHeader,
+};
 
 use crate::work::look;
 
@@ -59,6 +61,10 @@ impl Packet for TestPacket {
         self.ecn = Ecn::CongestionExperienced;
     }
 
+    fn set_class(&mut self, class: u8) {
+        self.class = class;
+    }
+
     fn rate_label(&self) -> Option<RateLabel> {
         look();
         self.rate_label
@@ -85,5 +91,36 @@ impl Sink<TestPacket> for Recorder {
 
     fn marked(&mut self, packet: &TestPacket, reason: MarkReason) {
         self.marked.push((packet.clone(), reason));
+    }
+
+    fn flow_info(&self) -> &dyn FlowInfo<TestPacket> {
+        &TestHeaders
+    }
+}
+
+/// Few hosts, so that flows share them. Every second flow has pure ACKs, of which some echo a mark.
+#[derive(Clone, Copy, Debug)]
+struct TestHeaders;
+
+impl FlowInfo<TestPacket> for TestHeaders {
+    fn hosts(&self, packet: &TestPacket) -> Hosts {
+        let FlowKey(flow) = packet.flow;
+        Hosts { source: flow % 3, destination: flow / 3 % 5 }
+    }
+
+    fn tcp_header(&self, packet: &TestPacket) -> Option<TcpHeader> {
+        let FlowKey(flow) = packet.flow;
+        let echo = if packet.id.is_multiple_of(7) { TcpHeader::ECE } else { 0 };
+        let flags = TcpHeader::ACK | echo;
+        let header = TcpHeader { flags, number: packet.id as u32, is_pure: true, ..TcpHeader::default() };
+        flow.is_multiple_of(2).then_some(header)
+    }
+
+    fn framing_bytes(&self, _packet: &TestPacket) -> u32 {
+        0
+    }
+
+    fn is_arp(&self, _packet: &TestPacket) -> bool {
+        false
     }
 }

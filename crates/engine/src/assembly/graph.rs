@@ -144,9 +144,10 @@ impl Graph {
         self.policies.get(node as usize)?.as_ref()
     }
 
-    /// The destination of each (flow, direction), and what equal paths are chosen by.
+    /// The destination of each (flow, direction), and what equal paths are chosen by. A source that no packets are sent
+    /// to has a number of its own, by which disciplines tell hosts apart.
     pub fn destinations(&self, flows: &Flows) -> (Vec<u32>, Vec<u32>) {
-        let number = |node| self.forwarding.number(node).unwrap_or(0);
+        let number = |node| self.forwarding.number(node).unwrap_or(self.forwarding.destinations() + node);
         let numbers = flows.iter().flat_map(|flow| [number(flow.destination), number(flow.source)]).collect();
         (numbers, self.entropies.clone())
     }

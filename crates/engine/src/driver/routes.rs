@@ -8,7 +8,7 @@ use std::sync::Arc;
 use forebay_switching::PathPolicy;
 
 use crate::driver::prefetch::prefetch;
-use crate::packet::Packet;
+use crate::packet::{FlowId, Packet};
 use crate::spec::LinkId;
 
 pub(crate) type NodeId = u32;
@@ -18,6 +18,8 @@ const BEYOND_THE_CACHE: usize = 4096;
 
 /// The number of packets ahead that nodes prefetch then.
 pub(crate) const PACKETS_AHEAD: usize = 8;
+
+const WORD_BITS: usize = u64::BITS as usize;
 
 /// The bit of an entry that is a choice among equal paths.
 const CHOICE: u32 = 1 << 31;
@@ -112,18 +114,43 @@ impl ForwardingTable {
 /// The destinations of packets, by (flow, direction). Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Destinations {
+    /// The number of a node where no packets end is beyond those of destinations.
     numbers: Arc<[u32]>,
     /// The hashes by which equal paths are chosen; empty without any.
     entropies: Arc<[u32]>,
+    /// The flows whose headers are encrypted, a bit each; empty without any.
+    encrypted: Arc<[u64]>,
 }
 
 impl Destinations {
     pub fn new(numbers: Vec<u32>, entropies: Vec<u32>) -> Self {
-        Self { numbers: numbers.into(), entropies: entropies.into() }
+        Self { numbers: numbers.into(), entropies: entropies.into(), encrypted: Arc::default() }
+    }
+
+    /// The same, where the headers of these flows are encrypted.
+    pub fn with_encrypted(self, flows: impl Iterator<Item = FlowId>) -> Self {
+        let mut bits = Vec::new();
+        for flow in flows {
+            let word = flow as usize / WORD_BITS;
+            bits.resize(bits.len().max(word + 1), 0);
+            bits[word] |= 1 << (flow as usize % WORD_BITS);
+        }
+        Self { encrypted: bits.into(), ..self }
+    }
+
+    /// Whether no node can read the headers of a flow behind its addresses and ports.
+    pub fn is_encrypted(&self, flow: FlowId) -> bool {
+        let word = self.encrypted.get(flow as usize / WORD_BITS);
+        word.is_some_and(|word| word >> (flow as usize % WORD_BITS) & 1 != 0)
     }
 
     pub fn len(&self) -> usize {
         self.numbers.len()
+    }
+
+    /// The number of the node where the packets of a (flow, direction) end; `None` if there are no such packets.
+    pub fn get(&self, direction: usize) -> Option<u32> {
+        self.numbers.get(direction).copied()
     }
 
     #[inline(always)]

@@ -1,8 +1,11 @@
 //! The queue of an output of an Ethernet switch under one discipline, or under one per class.
 
-use forebay_qdisc::{Backlog, ClassQueues, Cx, Discipline, DropReason, MarkReason, Queue, Sink, Time};
+use forebay_qdisc::{
+    Backlog, ClassQueues, Cx, Discipline, DropReason, FlowInfo, FlowKeysOnly, MarkReason, Queue, Sink, Time,
+};
 use forebay_switching::SharedMemory;
 
+use crate::driver::node::Channels;
 use crate::ethernet::class_turns::{ClassTurns, Classes};
 use crate::ethernet::forwarding::ForwardingEntry;
 use crate::observe::queue_counters::{Dropped, QueueCounters, QueueRecord};
@@ -53,21 +56,22 @@ impl DisciplineQueues {
         self.integrated = now;
     }
 
-    /// `forwarding` has the rows of the counters.
+    /// A packet joins the queue of its class at `packet.time`. `forwarding` has the rows of the counters.
     pub fn enqueue(
         &mut self,
         packet: Packet,
         class: usize,
-        now: Time,
         record: &mut QueueRecord,
         forwarding: &[ForwardingEntry],
+        channels: &Channels,
     ) {
+        let now = packet.time;
         let QueueRecord { counters, rng, .. } = record;
         self.integrate(counters, now);
         let arriving = Some(counters.arrival_at(row(forwarding, &packet), now));
         let Self { queues, dropped, held, .. } = self;
         *held.of(&packet) += u64::from(packet.len_bytes());
-        let mut sink = Counting { counters, forwarding, now, arriving, dropped, held };
+        let mut sink = Counting { counters, forwarding, channels: Some(channels), now, arriving, dropped, held };
         queues.enqueue(class, packet, &mut Cx { now, rng, sink: &mut sink });
         debug_assert_eq!(self.held.bytes.iter().flatten().sum::<u64>(), self.queues.backlog().bytes);
     }
@@ -83,7 +87,8 @@ impl DisciplineQueues {
         let QueueRecord { counters, rng, .. } = record;
         self.integrate(counters, now);
         let Self { queues, turns, dropped, held, .. } = self;
-        let mut sink = Counting { counters: &mut *counters, forwarding, now, arriving: None, dropped, held };
+        let counters = &mut *counters;
+        let mut sink = Counting { counters, forwarding, channels: None, now, arriving: None, dropped, held };
         let (class, packet) = queues.dequeue(&mut Cx { now, rng, sink: &mut sink }, |queues| {
             let candidates = may & set_of(queues, |class| queues.may_send(class, now));
             (candidates != 0).then(|| turns.pick(candidates))
@@ -122,6 +127,8 @@ fn row(forwarding: &[ForwardingEntry], packet: &Packet) -> usize {
 struct Counting<'a> {
     counters: &'a mut QueueCounters,
     forwarding: &'a [ForwardingEntry],
+    /// With facts about the packet that arrives, if one does.
+    channels: Option<&'a Channels>,
     now: Time,
     /// The row of the packet that arrives.
     arriving: Option<usize>,
@@ -139,6 +146,13 @@ impl Sink<Packet> for Counting<'_> {
 
     fn marked(&mut self, packet: &Packet, _reason: MarkReason) {
         self.counters.mark_at(row(self.forwarding, packet), self.now);
+    }
+
+    fn flow_info(&self) -> &dyn FlowInfo<Packet> {
+        match self.channels {
+            Some(channels) => channels,
+            None => &FlowKeysOnly,
+        }
     }
 }
 
@@ -160,12 +174,12 @@ mod tests {
         let measured = MeasuredInterval { from: Time::ZERO, to: Time::NEVER };
         let counters = QueueCounters::with_rows(measured, vec![0]);
         let mut record = QueueRecord::new("drop_tail".to_owned(), counters, stream(1, "port"));
-        let forwarding = [ForwardingEntry::new(0, 0, true)];
+        let (forwarding, channels) = ([ForwardingEntry::new(0, 0, true)], Channels::nowhere(measured));
         let (time, ecn) = (Time::ZERO, Ecn::NotCapable);
         for (class, input) in [(2, 0), (2, 1), (5, 1)] {
             let fields = PacketFields { time, stamp: 0, number: 0, flow: 0, len_bytes: 100, flags: 0, class, ecn };
             let packet = Packet::new(fields).arriving(time, input);
-            queues.enqueue(packet, usize::from(class), time, &mut record, &forwarding);
+            queues.enqueue(packet, usize::from(class), &mut record, &forwarding, &channels);
         }
         assert_eq!((queues.occupied(), queues.dropped.len()), (0b10_0100, 1));
         let held = |queues: &DisciplineQueues| [0, 1].map(|input| queues.held.bytes[input].iter().sum::<u64>());

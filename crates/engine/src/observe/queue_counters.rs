@@ -2,7 +2,7 @@
 
 mod rows;
 
-use forebay_qdisc::{DropReason, MarkReason, Sink, Time};
+use forebay_qdisc::{DropReason, Time};
 use rand_pcg::Pcg64Mcg;
 
 use crate::driver::prefetch::prefetch;
@@ -10,7 +10,6 @@ use crate::observe::interval::MeasuredInterval;
 use crate::observe::queue_counters::rows::RowOrder;
 use crate::observe::queue_series::{QueueSeries, WatchedFlow};
 use crate::packet::Packet;
-use crate::packet::side_tables::SideTables;
 
 const DROP_REASONS: usize = DropReason::ALL.len();
 
@@ -379,27 +378,6 @@ pub(crate) struct QueueRecord {
 impl QueueRecord {
     pub fn new(discipline: String, counters: QueueCounters, rng: Pcg64Mcg) -> Self {
         Self { counters, discipline, series: None, watched: Vec::new(), rng, state_bytes: 0 }
-    }
-}
-
-/// Counts drops and marks, and frees the SACK blocks of dropped ACKs.
-pub(crate) struct CountingSink<'a> {
-    pub counters: &'a mut QueueCounters,
-    pub tables: &'a mut SideTables,
-    pub now: Time,
-    /// The row of the packet that arrives.
-    pub arriving: Option<usize>,
-}
-
-impl Sink<Packet> for CountingSink<'_> {
-    fn dropped(&mut self, packet: Packet, reason: DropReason, queued: bool) {
-        let dropped = if queued { Dropped::AfterEnqueue } else { Dropped::OnArrival(self.arriving.take()) };
-        self.counters.drop(&packet, reason, self.now, dropped);
-        self.tables.release(&packet);
-    }
-
-    fn marked(&mut self, packet: &Packet, _reason: MarkReason) {
-        self.counters.mark(packet, self.now);
     }
 }
 

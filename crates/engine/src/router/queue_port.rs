@@ -7,10 +7,11 @@ use forebay_qdisc::{Cx, Discipline, Served, Server, Time, Transmitter};
 use crate::driver::node::{Channels, Node, NodeId, just_before};
 use crate::link::Link;
 use crate::observe::interval::{Checkpoint, Checkpoints};
-use crate::observe::queue_counters::{CountingSink, QueueRecord};
+use crate::observe::queue_counters::QueueRecord;
 use crate::observe::report::Report;
 use crate::observe::reported::QueueReport;
 use crate::packet::Packet;
+use crate::router::counting_sink::CountingSink;
 
 /// When a port serves its queue, relative to the arrivals of the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,7 +63,7 @@ impl Transmitter<Packet> for Connected<'_> {
     #[inline]
     fn ask(&mut self, now: Time, queue: &mut dyn Discipline<Packet>) -> Served<Packet> {
         let QueueRecord { counters, rng, .. } = &mut self.sender.record;
-        let mut sink = CountingSink { counters, tables: &mut self.channels.tables, now, arriving: None };
+        let mut sink = CountingSink { counters, channels: self.channels, now, arriving: None };
         queue.dequeue(&mut Cx { now, rng, sink: &mut sink })
     }
 
@@ -166,7 +167,7 @@ impl QueuePort {
         sender.integrate(now, &**discipline);
         let QueueRecord { counters, rng, .. } = &mut sender.record;
         let arriving = Some(counters.arrival(packet));
-        let mut sink = CountingSink { counters, tables: &mut channels.tables, now, arriving };
+        let mut sink = CountingSink { counters, channels, now, arriving };
         discipline.enqueue(*packet, &mut Cx { now, rng, sink: &mut sink });
         if !server.is_sending() {
             *chooses_at = Some(now);

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::test_support::rng;
-use crate::{Ecn, MarkReason, Sink};
+use crate::{Ecn, FlowInfo, FlowKeysOnly, MarkReason, Sink};
 
 const LINK: Rate = Rate::megabits(10);
 
@@ -35,6 +35,9 @@ impl Packet for Labelled {
         0
     }
     fn mark_ce(&mut self) {}
+    fn set_class(&mut self, class: u8) {
+        self.class = class;
+    }
     fn rate_label(&self) -> Option<RateLabel> {
         self.label
     }
@@ -51,6 +54,9 @@ impl Sink<Labelled> for Drops {
         *self.0.entry((packet.flow, reason)).or_default() += 1;
     }
     fn marked(&mut self, _packet: &Labelled, _reason: MarkReason) {}
+    fn flow_info(&self) -> &dyn FlowInfo<Labelled> {
+        &FlowKeysOnly
+    }
 }
 
 /// A source of packets of 1000 B at a constant rate.

@@ -118,7 +118,7 @@ impl EthernetSwitch {
             port.note_length(0, now);
             return self.choose_later(output, now);
         };
-        managed.enqueue(packet, class, now, &mut port.record, forwarding);
+        managed.enqueue(packet, class, &mut port.record, forwarding, channels);
         let is_fifo = managed.is_fifo;
         self.drop_managed(output, now, channels);
         let port = &mut self.ports[output];

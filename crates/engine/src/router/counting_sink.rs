@@ -1,0 +1,32 @@
+//! The sink of a port's discipline.
+
+use forebay_qdisc::{DropReason, FlowInfo, MarkReason, Sink, Time};
+
+use crate::driver::node::Channels;
+use crate::observe::queue_counters::{Dropped, QueueCounters};
+use crate::packet::Packet;
+
+/// Counts drops and marks, and frees the SACK blocks of dropped ACKs.
+pub(crate) struct CountingSink<'a> {
+    pub counters: &'a mut QueueCounters,
+    pub channels: &'a mut Channels,
+    pub now: Time,
+    /// The row of the packet that arrives.
+    pub arriving: Option<usize>,
+}
+
+impl Sink<Packet> for CountingSink<'_> {
+    fn dropped(&mut self, packet: Packet, reason: DropReason, queued: bool) {
+        let dropped = if queued { Dropped::AfterEnqueue } else { Dropped::OnArrival(self.arriving.take()) };
+        self.counters.drop(&packet, reason, self.now, dropped);
+        self.channels.release(&packet);
+    }
+
+    fn marked(&mut self, packet: &Packet, _reason: MarkReason) {
+        self.counters.mark(packet, self.now);
+    }
+
+    fn flow_info(&self) -> &dyn FlowInfo<Packet> {
+        &*self.channels
+    }
+}
