@@ -65,6 +65,8 @@ pub struct Sender {
     needs: Needs,
     /// The controller sees ACKs without new data too, and those during a recovery.
     reports_every_ack: bool,
+    /// The controller needs any measurement.
+    measures: bool,
     connection: Connection,
     recovery: Box<dyn Recovery>,
     /// The place of the last timeout: a second one at the same place leaves the threshold alone.
@@ -114,6 +116,11 @@ impl Sender {
             connection,
             controller,
             reports_every_ack: needs.delivery || needs.marks,
+            measures: needs.delivery
+                || needs.marks
+                || needs.latest_round_trip
+                || needs.every_round_trip
+                || needs.round_trip_estimate,
             needs,
             recovery,
             phase: ConnectionPhase::Closed,

@@ -8,9 +8,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn open_window(&mut self, delivered: u64, is_in_use: bool, ece: bool, now: Time) {
         if !is_in_use {
-            let delivery = self.evaluate_delivery(delivered, ece, now);
-            let ack = self.sample(delivered, false, ece, delivery.as_ref(), now);
-            self.controller.on_ack(&ack, &mut self.connection.window);
+            self.report_measured(delivered, false, ece, now);
             if self.reports_every_ack {
                 // Marks may have reduced the window. The larger one would never count as used again.
                 self.limit_window();
@@ -37,10 +35,21 @@ impl Sender {
 
     #[inline(always)]
     pub(super) fn grow(&mut self, newly: u64, ece: bool, now: Time) {
-        let delivery = self.evaluate_delivery(newly, ece, now);
-        let ack = self.sample(newly, true, ece, delivery.as_ref(), now);
-        self.controller.on_ack(&ack, &mut self.connection.window);
+        if self.measures {
+            self.report_measured(newly, true, ece, now);
+        } else {
+            let ack = self.count(newly, true, ece, now);
+            self.controller.on_ack(&ack, &mut self.connection.window);
+        }
         self.limit_window();
+    }
+
+    /// An ACK with what the controller needs in addition to its bytes.
+    #[inline(never)]
+    fn report_measured(&mut self, newly: u64, is_window_used: bool, ece: bool, now: Time) {
+        let delivery = self.evaluate_delivery(newly, ece, now);
+        let ack = self.sample(newly, is_window_used, ece, delivery.as_ref(), now);
+        self.controller.on_ack(&ack, &mut self.connection.window);
     }
 
     #[inline(always)]
@@ -95,7 +104,6 @@ impl Sender {
     }
 
     /// The measurements of an ACK that reports `delivered` bytes, if the controller needs them.
-    #[inline(always)]
     fn evaluate_delivery(&mut self, delivered: u64, ece: bool, now: Time) -> Option<Delivery> {
         if self.needs.delivery { self.measure_delivery(delivered, ece, now) } else { None }
     }
@@ -115,9 +123,34 @@ impl Sender {
         Some(Delivery { next_departure, may_be_delayed: is_lone && !connection.in_recovery, ..delivery })
     }
 
+    /// An ACK of `newly` bytes, without measurements.
+    #[inline(always)]
+    fn count(&self, newly: u64, is_window_used: bool, ece: bool, now: Time) -> AckSample<'static> {
+        let connection = &self.connection;
+        let (mut delivered_segments, mut acked_segments) = (1.0, 1.0);
+        if newly != connection.segment_bytes {
+            let has_gone_back = connection.unacknowledged < connection.recovery_point;
+            let limit = self.timeout_response.byte_counting_limit(has_gone_back, self.byte_counting_limit);
+            delivered_segments = newly as f64 / connection.segment_bytes as f64;
+            acked_segments = delivered_segments.min(limit);
+        }
+        AckSample {
+            now,
+            acked_segments,
+            delivered_segments,
+            acknowledged: connection.unacknowledged,
+            next: connection.next,
+            is_window_used,
+            echoes_mark: ece,
+            marked_segments: 0.0,
+            phase: Phase::Open,
+            round_trips: RoundTrips::default(),
+            delivery: None,
+        }
+    }
+
     /// An ACK of `newly` bytes as the controller sees it. One that cannot open the window is timed only if the
     /// controller needs every round trip.
-    #[inline(always)]
     fn sample<'a>(
         &mut self,
         newly: u64,
@@ -126,17 +159,11 @@ impl Sender {
         delivery: Option<&'a Delivery>,
         now: Time,
     ) -> AckSample<'a> {
+        let counted = self.count(newly, is_window_used, ece, now);
         let connection = &mut self.connection;
-        let (mut delivered_segments, mut acked_segments) = (1.0, 1.0);
-        if newly != connection.segment_bytes {
-            let has_gone_back = connection.unacknowledged < connection.recovery_point;
-            let limit = self.timeout_response.byte_counting_limit(has_gone_back, self.byte_counting_limit);
-            delivered_segments = newly as f64 / connection.segment_bytes as f64;
-            acked_segments = delivered_segments.min(limit);
-        }
         let mut marked_segments = 0.0;
         if self.needs.marks && ece {
-            marked_segments = connection.newly_marked.map_or(delivered_segments, |packets| packets as f64);
+            marked_segments = connection.newly_marked.map_or(counted.delivered_segments, |packets| packets as f64);
         }
         let mut round_trips = RoundTrips::default();
         let is_timed = self.needs.latest_round_trip && is_window_used && !ece && connection.is_in_slow_start();
@@ -148,19 +175,7 @@ impl Sender {
             round_trips.deviation = connection.round_trip.deviation();
             round_trips.shortest = connection.round_trip.shortest();
         }
-        AckSample {
-            now,
-            acked_segments,
-            delivered_segments,
-            acknowledged: connection.unacknowledged,
-            next: connection.next,
-            is_window_used,
-            echoes_mark: ece,
-            marked_segments,
-            phase: Phase::Open,
-            round_trips,
-            delivery,
-        }
+        AckSample { marked_segments, round_trips, delivery, ..counted }
     }
 
     /// More data is about to be written. If everything before has been sent and the window has room, the application is
