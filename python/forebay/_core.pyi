@@ -39,13 +39,13 @@ __all__ = [
     "plan",
     "power",
     "queue_cost",
+    "read_trace",
     "remedy_for_name",
     "replay",
     "run",
     "run_file",
     "sfb_bins",
     "slowest_rate",
-    "read_trace",
     "tc_commands",
 ]
 

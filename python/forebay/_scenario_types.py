@@ -899,6 +899,50 @@ Role of the router for the packets of this queue.
 """
 
 
+L4sClass = TypeAliasType("L4sClass", Annotated[int, Field(ge=0, le=255)])
+
+
+LlllClass = TypeAliasType("LlllClass", Annotated[int, Field(ge=0, le=255)])
+
+
+Pi2Preset = TypeAliasType("Pi2Preset", Literal["linux", "rfc"])
+"""
+Source of the rules in which Linux and RFC 9332 differ.
+"""
+
+
+DualPi2Delay = TypeAliasType("DualPi2Delay", Literal["older_head", "classic_head"])
+"""
+The packet whose age is the delay for the controller.
+"""
+
+
+Pi2Draw = TypeAliasType("Pi2Draw", Literal["random", "recur"])
+"""
+How packets are chosen with a probability.
+"""
+
+
+DualPi2EcnMask = TypeAliasType("DualPi2EcnMask", Literal["l4s_ect", "any_ect"])
+"""
+The bits of the ECN field that make an L4S packet.
+"""
+
+
+DualPi2L4sAqm = TypeAliasType("DualPi2L4sAqm", Literal["step", "ramp"])
+"""
+The AQM of the L4S queue itself.
+"""
+
+
+DualPi2Scheduler = TypeAliasType(
+    "DualPi2Scheduler", Literal["wrr", "time_shifted_fifo"]
+)
+"""
+The order of the two queues.
+"""
+
+
 SquareRoot = TypeAliasType("SquareRoot", Literal["exact", "newton16"])
 """
 Method by which CoDel computes the square root of the number of drops.
@@ -2278,6 +2322,17 @@ class RateStep(BaseModel):
     """
 
 
+class Voice(BaseModel):
+    """
+    A call by G.711.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+
+
 class Cells(BaseModel):
     """
     Cells in the slots of a line, as in switch theory; for the switch topology only. There is a source for each input, and a flow for each pair of an input and an output that the load uses, named `<group>/<input>-<output>`.
@@ -2967,6 +3022,137 @@ class CsfqConfig(BaseModel):
     max_flows: Annotated[int, Field(ge=0)] = 65536
     """
     Maximum number of flows of an edge router; a new one displaces the flow that has been silent longest. Default: 65536 (ours).
+    """
+
+
+class DualPi2Config(BaseModel):
+    """
+    Parameters of DualPI2. Gauges have the names of `tc -s qdisc`. Delays are the ages of the packets at the heads, in microseconds, as of the last packet that came or went. Memory is in bytes. `credit` is in bytes times percent; the Classic queue is next where it is positive.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    preset: Pi2Preset = "linux"
+    """
+    Source of the rules in which implementations differ; any key below that is given overrides its rule. Default: `linux`.
+    """
+    limit: QueueSize = "10000 packets"
+    """
+    Limit of both queues together, in packets or bytes, not counting the packet being sent. Default: 10000 packets (Linux).
+    """
+    memory_limit: Bytes | None = None
+    """
+    Limit of both queues together in bytes, if that is less than `limit`. Default: twice `mtu` for each packet of `limit` (Linux; none with `rfc`, and where `limit` is in bytes).
+    """
+    mtu: Bytes = "1514 B"
+    """
+    Length of the longest packet. Default: 1514 B, an Ethernet's MTU with its header (Linux).
+    """
+    target: Span | None = None
+    """
+    Target of the queueing delay. Default: 15 ms.
+    """
+    update_interval: Span | None = None
+    """
+    Tupdate: period of the controller; at least a thousandth of `target`. Default: 16 ms (rfc: the smaller of `target` and a third of `max_rtt`).
+    """
+    alpha: float | None = None
+    """
+    Step of the base probability at each tick for each second of delay above the target, in Hz, up to 8388607. With `linux` it is at least 1/256 and rounded down to a multiple of that; with `rfc` at least 0.000001. Default: 41/256 (rfc: 0.1 times the period divided by the square of `max_rtt`).
+    """
+    beta: float | None = None
+    """
+    Step of the base probability at each tick for each second by which the delay has grown; bounds and rounding as for `alpha`. Default: 819/256 (rfc: 0.3 divided by `max_rtt`).
+    """
+    typical_rtt: Span | None = None
+    """
+    Typical round-trip time, from which `target` follows: that time. With `linux` the period and the gains follow as well, as in `tc`, from it and from `max_rtt`. Default: none; with `linux` and `max_rtt`, a sixth of that.
+    """
+    max_rtt: Span | None = None
+    """
+    Longest usual round-trip time, from which follow the period, at most a third of it, and the gains: 0.1 times the period divided by its square, and 0.3 divided by it. Default: 6 times `typical_rtt` if that is given, otherwise none (rfc: 100 ms).
+    """
+    delay: DualPi2Delay | None = None
+    """
+    Packet whose age is the delay for the controller. Default: `older_head` (rfc: `classic_head`).
+    """
+    coupling_factor: float = 2.0
+    """
+    `k`: ratio of the probability with which L4S packets are marked to the base probability, from 1 to 255. From a base probability of 1/k on the queue is overloaded: packets of the Classic queue are dropped even if they are ECN-capable. Default: 2.
+    """
+    min_backlog: Bytes | None = None
+    """
+    Bytes below which no packet is dropped or marked with the base probability. A packet that leaves is not counted. Default: twice `mtu` (rfc: 0).
+    """
+    classic_draw: Pi2Draw | None = None
+    """
+    How Classic packets are chosen. Default: `random`, with a number for each factor of the square (rfc: `recur`).
+    """
+    l4s_draw: Pi2Draw | None = None
+    """
+    How L4S packets are chosen. Default: `random` (rfc: `recur`).
+    """
+    drop_on_overload: bool = True
+    """
+    Whether the base probability may exceed 1/k. Otherwise it stops there: overload fills the buffer. Default: yes; `tc` has `overflow` for no.
+    """
+    drop_on_enqueue: bool = False
+    """
+    Whether packets are dropped or marked with the base probability when they arrive instead of when they leave. Default: no.
+    """
+    ecn_mask: DualPi2EcnMask = "l4s_ect"
+    """
+    Packets of the L4S queue by their ECN field: those with ECT(1) or CE, or all that are ECN-capable. Default: `l4s_ect`.
+    """
+    l4s_classes: list[L4sClass] = []
+    """
+    Traffic classes whose packets join the L4S queue whatever their ECN field. Default: none.
+    """
+    llll_classes: list[LlllClass] = []
+    """
+    Traffic classes whose packets join the L4S queue and are neither marked nor dropped early, unless their ECN field makes them L4S packets; `LLLL` in Linux. Default: none.
+    """
+    l4s_aqm: DualPi2L4sAqm | None = None
+    """
+    AQM of the L4S queue itself. Default: `step` (rfc: `ramp`).
+    """
+    step_threshold: Span | None = None
+    """
+    Delay above which the step marks L4S packets. Default: 1 ms.
+    """
+    step_threshold_packets: Annotated[int | None, Field(ge=0)] = None
+    """
+    Length of the L4S queue, after a packet has left, above which the step marks it, instead of a delay. Default: none.
+    """
+    min_qlen_step: Annotated[int | None, Field(ge=0)] = None
+    """
+    Length of the L4S queue, in packets, below which the step does not apply to a packet that arrives. Default: 0.
+    """
+    ramp_min: Span | None = None
+    """
+    `minTh`: delay at which the ramp begins. Default: 800 us.
+    """
+    ramp_max: Span | None = None
+    """
+    `maxTh`: delay from which the ramp marks every packet. Default: 1200 us.
+    """
+    ramp_min_packets: Annotated[int | None, Field(ge=0)] = None
+    """
+    `Th_len`: the ramp applies while more packets are in the L4S queue, after one has left. Default: 1.
+    """
+    scheduler: DualPi2Scheduler | None = None
+    """
+    Order of the two queues. Default: `wrr` (rfc: `time_shifted_fifo`).
+    """
+    classic_protection: Annotated[int | None, Field(ge=0)] = None
+    """
+    Part of the link that `wrr` gives the Classic queue while both queues have packets, in percent. Default: 10.
+    """
+    time_shift: Span | None = None
+    """
+    Time by which `time_shifted_fifo` prefers L4S packets. Default: 50 ms.
     """
 
 
@@ -4022,6 +4208,18 @@ class CsfqQueue(BaseModel):
     csfq: CsfqConfig
 
 
+class Dualpi2Queue(BaseModel):
+    """
+    DualPI2: two queues, one for L4S and one for other traffic, whose marks and drops are coupled.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    dualpi2: DualPi2Config
+
+
 class CodelQueue(BaseModel):
     """
     Controlled delay: drops at the head of the queue when packets have waited too long for too long.
@@ -4581,16 +4779,16 @@ Congestion control of a sender. All but "reno" recover like NewReno; with SACK, 
 
 class Udp(BaseModel):
     """
-    UDP: packets at a rate of their own, regardless of losses. Exactly one pattern: `constant`, `on_off`, `poisson` or `steps`.
+    UDP: packets at a rate of their own, regardless of losses. Exactly one pattern: `constant`, `on_off`, `poisson`, `steps` or `voice`.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    packet: SizeDistribution
+    packet: SizeDistribution | None = None
     """
-    Size of a packet on the wire: "1000 B", or { exponential = "1000 B" } drawn for each packet. Draws are cut to 1 B to 65535 B, and the rate is kept.
+    Size of a packet on the wire: "1000 B", or { exponential = "1000 B" } drawn for each packet. Draws are cut to 1 B to 65535 B, and the rate is kept. Required, but for `voice`.
     """
     constant: Constant | None = None
     """
@@ -4607,6 +4805,10 @@ class Udp(BaseModel):
     steps: list[RateStep] | None = None
     """
     Evenly spaced, at a rate that changes at given times in ascending order: nothing before the first, and the last rate until the end.
+    """
+    voice: Voice | None = None
+    """
+    A call by G.711: a packet of 200 B each 20 ms, with 160 B of sound and the headers of RTP, UDP and IP. The results have the rating R of the E-model and the mean opinion score.
     """
 
 
@@ -5299,6 +5501,42 @@ class CbqQueue(BaseModel):
     cbq: CbqConfig
 
 
+class PrioQueue(BaseModel):
+    """
+    Bands by priority: the first that has packets sends.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    prio: PrioConfig
+
+
+class TbfQueue(BaseModel):
+    """
+    A token bucket: lets through a rate, and a burst after an idle time.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    tbf: TbfConfig
+
+
+class HtbQueue(BaseModel):
+    """
+    Hierarchical token buckets: a tree of classes with guaranteed rates and ceilings, whose leaves have queues of any kind.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    htb: HtbConfig
+
+
 QueueSpec = TypeAliasType(
     "QueueSpec",
     DropTailQueue
@@ -5320,6 +5558,7 @@ QueueSpec = TypeAliasType(
     | SredQueue
     | PiQueue
     | CsfqQueue
+    | Dualpi2Queue
     | CodelQueue
     | FqCodelQueue
     | CobaltQueue
@@ -5327,6 +5566,9 @@ QueueSpec = TypeAliasType(
     | AfdQueue
     | BreatheQueue
     | CbqQueue
+    | PrioQueue
+    | TbfQueue
+    | HtbQueue
     | PythonQueue
     | Literal[
         "drop_tail",
@@ -5348,12 +5590,15 @@ QueueSpec = TypeAliasType(
         "sred",
         "pi",
         "csfq",
+        "dualpi2",
         "codel",
         "fq_codel",
         "cobalt",
         "pie",
         "afd",
         "breathe",
+        "prio",
+        "tbf",
     ],
 )
 """
@@ -5416,6 +5661,169 @@ class CbqClass(BaseModel):
     queue: QueueSpec
     """
     The queue of the class.
+    """
+
+
+class PrioConfig(BaseModel):
+    """
+    Parameters of prio. `Q` describes the queue of a band.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    bands: list[PrioBand] | None = None
+    """
+    The bands, the first priority first. Default: three bands, as in Linux.
+    """
+    default_band: str | None = None
+    """
+    Name of the band for packets whose traffic class none of them lists. Default: the last.
+    """
+    limit: QueueSize = "1000 packets"
+    """
+    Limit of the FIFO queue of each band that has no other `queue`, in packets or bytes. Default: 1000 packets.
+    """
+
+
+class PrioBand(BaseModel):
+    """
+    A band of prio.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    name: str
+    """
+    Name of the band.
+    """
+    classes: list[Class] = []
+    """
+    The traffic classes whose packets belong to it. Default: none, which is useful for the default band only.
+    """
+    queue: QueueSpec | None = None
+    """
+    The queue of the band. Default: a FIFO queue of `limit`.
+    """
+
+
+class TbfConfig(BaseModel):
+    """
+    Parameters of TBF. `Q` describes the queue.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    rate: Rate | None = None
+    """
+    Rate. Default: that of the link.
+    """
+    burst: Bytes | None = None
+    """
+    Bytes that may leave at once after an idle time. Longer packets are dropped. Default: the bytes of 1 ms at `rate` (the least that `tc`'s manual advises for a clock of 1000 Hz), at least 3000 B.
+    """
+    peakrate: Rate | None = None
+    """
+    Rate that a burst does not exceed, above `rate`. Default: none.
+    """
+    mtu: Bytes | None = None
+    """
+    Bytes that may leave at once beyond `peakrate`, which needs it. Longer packets are dropped. Default: none.
+    """
+    limit: QueueSize | None = None
+    """
+    Limit of the FIFO queue, in packets or bytes, with the packet that waits for tokens and without the one being sent. Only without `queue`. Default: 1000 packets.
+    """
+    latency: Span | None = None
+    """
+    Longest time for which a packet waits for tokens: the FIFO queue holds the bytes of this time at `rate`, and `burst`. Only without `queue`. Default: none.
+    """
+    queue: QueueSpec | None = None
+    """
+    The queue. Default: a FIFO queue of `limit`.
+    """
+
+
+class HtbConfig(BaseModel):
+    """
+    Parameters of HTB. `Q` describes the queue of a leaf.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    classes: list[HtbClass]
+    """
+    The classes in any order: at least one.
+    """
+    default_class: str | None = None
+    """
+    Name of the leaf for packets whose traffic class no leaf lists. Default: none (Linux's `default 0`). Such packets are not shaped and go before all others.
+    """
+    direct_limit: QueueSize = "1000 packets"
+    """
+    Limit of the FIFO queue of packets that belong to no leaf. Default: 1000 packets (Linux's `direct_qlen`).
+    """
+    r2q: Annotated[int, Field(ge=0)] = 10
+    """
+    The default `quantum` of a leaf is the bytes of `rate` in a second divided by this. Default: 10 (Linux).
+    """
+
+
+class HtbClass(BaseModel):
+    """
+    A class of HTB.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    name: str
+    """
+    Name of the class.
+    """
+    parent: str | None = None
+    """
+    Name of the class from which it borrows, and whose rate it shares. Default: none, a root.
+    """
+    classes: list[Class] = []
+    """
+    The traffic classes whose packets belong to it. Only for a leaf. Default: none, which is useful for the default class.
+    """
+    rate: Rate
+    """
+    Guaranteed rate. The rates of the children of a class are at most its own in sum.
+    """
+    ceil: Rate | None = None
+    """
+    Ceiling: the rate that it does not exceed, with what it borrows. Default: `rate`, so that it borrows nothing.
+    """
+    burst: Bytes | None = None
+    """
+    Bytes that it may send at once after an idle time, beyond `rate`. Default: 1600 B, and a byte for each 8 Gb/s of `rate` (`tc`).
+    """
+    cburst: Bytes | None = None
+    """
+    Bytes that it may send at once after an idle time, beyond `ceil`. Default: 1600 B, and a byte for each 8 Gb/s of `ceil` (`tc`).
+    """
+    priority: Annotated[int | None, Field(ge=0, le=255)] = None
+    """
+    Priority, from 0 to 7: of the leaves that may send at one level, the smallest number goes first. Only for a leaf. Default: 0.
+    """
+    quantum: Bytes | None = None
+    """
+    Bytes that it sends in its turn, when leaves of equal priority share what is left. Only for a leaf. Default: `rate` / `r2q`, at least 1000 B and at most 200000 B (Linux).
+    """
+    queue: QueueSpec | None = None
+    """
+    The queue of the class. Only for a leaf. Default: a FIFO queue of 1000 packets.
     """
 
 
@@ -5885,7 +6293,12 @@ EthernetTopology.model_rebuild()
 Star.model_rebuild()
 LinkSpec.model_rebuild()
 CbqQueue.model_rebuild()
+PrioQueue.model_rebuild()
+TbfQueue.model_rebuild()
+HtbQueue.model_rebuild()
 CbqConfig.model_rebuild()
+PrioConfig.model_rebuild()
+HtbConfig.model_rebuild()
 Home.model_rebuild()
 Gateway.model_rebuild()
 Graph.model_rebuild()

@@ -77,7 +77,9 @@ def describe_trace(file: str | Path, *, interval_s: float = 1.0, outage_s: float
         message = f"{file} is no trace: {error}"
         raise InputError(message) from None
     if not rates:
-        message = f"{file} lasts {period_s:g} s, less than an interval of {interval_s:g} s\nhint: take a shorter interval"
+        message = (
+            f"{file} lasts {period_s:g} s, less than an interval of {interval_s:g} s\nhint: take a shorter interval"
+        )
         raise InputError(message)
     percentiles = dict(zip(PERCENTILES, np.percentile(rates, PERCENTILES).tolist(), strict=True))
     return RateTrace(

@@ -4,8 +4,8 @@ use forebay_scenario::TraceFile;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A trace: the name of its format, the period in seconds, the mean rate in bits per second, the rates of the intervals,
-/// and its outages as start and length in seconds.
+/// A trace: the name of its format, the period in seconds, the mean rate in bits per second, the rates of the
+/// intervals, and its outages as start and length in seconds.
 type Trace = (&'static str, f64, f64, Vec<f64>, Vec<(f64, f64)>);
 
 /// Reads the text of a trace file. `interval_s` is the time over which a rate is averaged, `outage_s` the shortest

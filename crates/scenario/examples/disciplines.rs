@@ -14,8 +14,11 @@ const RATE: &str = "100 Mbps";
 const LOAD: f64 = 1.2;
 const FLOWS: [usize; 3] = [16, 1_000, 100_000];
 
+/// Makes the parameters of a discipline: their keys and values.
+type Parameters = fn() -> Vec<(&'static str, String)>;
+
 /// The parameters of disciplines without defaults. HTB has two levels, and classes that borrow.
-const PARAMETERS: [(&str, fn() -> Vec<(&'static str, String)>); 2] = [
+const PARAMETERS: [(&str, Parameters); 2] = [
     ("cbq", || vec![("classes", classes("share = 1, queue = 'drop_tail'"))]),
     ("htb", || {
         let root = "{ name = 'root', rate = '90 Mbps' }";

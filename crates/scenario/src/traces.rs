@@ -103,7 +103,8 @@ impl TraceFile {
         }
     }
 
-    /// Bits that the trace carries in each interval of so many seconds. A shorter rest at its end counts in no interval.
+    /// Bits that the trace carries in each interval of so many seconds. A shorter rest at its end counts in no
+    /// interval.
     #[must_use]
     pub fn bits(&self, interval_s: f64) -> Vec<f64> {
         // A rest that is a whole interval but for a rounding error counts.

@@ -56,7 +56,7 @@ fn outages(spec: &ScenarioSpec) -> Option<Warning> {
     let link = plan.links.iter().find(has_other_way)?;
     Some(Warning {
         text: format!("`{}` is down for a time, and packets take no other way meanwhile", link.name),
-        remedy: "routes do not change during a run: what the link sends then is lost".into(),
+        remedy: "routes do not change during a run: packets that the link sends then are lost".into(),
     })
 }
 

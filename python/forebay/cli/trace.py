@@ -31,9 +31,7 @@ def trace(
     as_json: AsJson = False,
 ) -> None:
     """Show the mean rate of a trace, percentiles of its rate, and its outages."""
-    described = describe_trace(
-        file, interval_s=seconds(interval, "--interval"), outage_s=seconds(outage, "--outage")
-    )
+    described = describe_trace(file, interval_s=seconds(interval, "--interval"), outage_s=seconds(outage, "--outage"))
     terminal.show_result(described, lambda _width: _tables(described), as_json=as_json)
 
 
@@ -46,7 +44,7 @@ def _tables(trace: RateTrace) -> list[RenderableType]:
     rates.add_row("mean", unit.text(trace.mean_bps))
     rates.add_row(f"least in {trace.interval_s:g} s", unit.text(trace.least_bps))
     for percentile, rate in trace.percentiles_bps.items():
-        rates.add_row("median" if percentile == 50 else f"{percentile} %", unit.text(rate))  # noqa: PLR2004 - of 100
+        rates.add_row("median" if percentile == 50 else f"{percentile} %", unit.text(rate))
     rates.add_row(f"most in {trace.interval_s:g} s", unit.text(trace.most_bps))
     return [head, rates, *_outages(trace)]
 

@@ -1,7 +1,8 @@
 //! The quality of a call: the E-model of ITU-T G.107 for G.711, with its default values.
 //!
-//! Delay and loss decide; the rest of the model is constant. As in flent, the delay from mouth to ear is the mean delay of
-//! the network plus twice the mean jitter, which a jitter buffer adds. Losses are independent, and nothing conceals them.
+//! Delay and loss decide; the rest of the model is constant. As in flent, the delay from mouth to ear is the mean delay
+//! of the network plus twice the mean jitter, which a jitter buffer adds. Losses are independent, and nothing conceals
+//! them.
 
 use forebay_records::{Column, Table};
 

@@ -154,8 +154,8 @@ struct UdpTable {
     /// rate until the end.
     #[serde(default)]
     steps: Option<Vec<RateStep>>,
-    /// A call by G.711: a packet of 200 B each 20 ms, with 160 B of sound and the headers of RTP, UDP and IP. The results
-    /// have the rating R of the E-model and the mean opinion score.
+    /// A call by G.711: a packet of 200 B each 20 ms, with 160 B of sound and the headers of RTP, UDP and IP. The
+    /// results have the rating R of the E-model and the mean opinion score.
     #[serde(default)]
     voice: Option<Voice>,
 }

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 
 use super::{LinkSpec, QueueSpec, SpanDistribution};
 
-/// Hosts behind a gateway, its line to the provider, and servers. The network for questions about an access link, in both
-/// directions at once. Flows lead from a host to a server, or the other way, by the names of both. Links:
+/// Hosts behind a gateway, its line to the provider, and servers. The network for questions about an access link, in
+/// both directions at once. Flows lead from a host to a server, or the other way, by the names of both. Links:
 /// `<host>->gateway` and back, `gateway-up`, `up`, `down`, `gateway-down`, `isp-><server>` and back.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -17,8 +17,8 @@ pub struct Home {
     pub up: LinkSpec,
     /// The line from the provider to the modem, with the queue of the provider.
     pub down: LinkSpec,
-    /// Queues of the gateway, with shapers below the rates of the line: then packets wait there, and not in the modem or
-    /// at the provider.
+    /// Queues of the gateway, with shapers below the rates of the line: then packets wait there, and not in the modem
+    /// or at the provider.
     #[serde(default)]
     pub gateway: Gateway,
     /// The servers, each behind a link of its own to the provider.
@@ -73,8 +73,8 @@ pub struct Server {
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub count: Option<u32>,
-    /// Its link to the provider, in both directions, with the delay of the Internet between the two. Default: 10 Gb/s and
-    /// 10 ms.
+    /// Its link to the provider, in both directions, with the delay of the Internet between the two. Default: 10 Gb/s
+    /// and 10 ms.
     #[serde(default = "internet")]
     pub link: LinkSpec,
 }
