@@ -4,6 +4,7 @@
 //! a queue only below a shaper. Comments name everything in the scenario that Linux does not have, with its reason.
 
 mod classes;
+mod dualpi2;
 mod netem;
 mod qdisc;
 mod red;

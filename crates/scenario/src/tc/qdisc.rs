@@ -6,6 +6,7 @@ use forebay_qdisc::{
 };
 use forebay_units::{Bytes, QueueSize, Span};
 
+use super::dualpi2::dualpi2;
 use super::{Port, number, red, time};
 use crate::schema::QueueSpec;
 
@@ -13,6 +14,9 @@ use crate::schema::QueueSpec;
 const MTU: Bytes = Bytes(1500);
 /// Buckets of sfq and queues of fq_codel are at most so many.
 const MOST_QUEUES: u32 = 65_536;
+
+/// Disciplines that Linux has, and that are not translated yet.
+const LATER: [&str; 8] = ["cake", "fq", "fq_pie", "htb", "tbf", "prio", "ets", "taprio"];
 
 /// A qdisc with its parameters, and notes on what it does not have.
 #[derive(Debug)]
@@ -72,10 +76,13 @@ pub(super) fn counterpart(queue: &QueueSpec, port: Port) -> Qdisc {
         QueueSpec::FqCodel(config) => fq_codel(config, port),
         QueueSpec::Cobalt(config) => cobalt(config, port),
         QueueSpec::Pie(config) => pie(config, port),
-        other => fifo(other.limit().unwrap_or(QueueSize::Packets(1000))).note(format!(
-            "{}: Linux has no such discipline. A FIFO with the same limit takes its place.",
-            other.name()
-        )),
+        QueueSpec::DualPi2(config) => dualpi2(config, port),
+        other => {
+            let reason =
+                if LATER.contains(&other.name()) { "not translated yet" } else { "Linux has no such discipline" };
+            fifo(other.limit().unwrap_or(QueueSize::Packets(1000)))
+                .note(format!("{}: {reason}. A FIFO with the same limit takes its place.", other.name()))
+        }
     }
 }
 

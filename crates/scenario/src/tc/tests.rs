@@ -33,7 +33,7 @@ fn queue_lines(queue: &str) -> String {
 }
 
 /// Queues with their defaults, and with every parameter that has a counterpart.
-const QUEUES: [&str; 30] = [
+const QUEUES: [&str; 33] = [
     "drop_tail = {}",
     r#"drop_tail = { limit = "75 KB" }"#,
     "red = {}",
@@ -59,6 +59,10 @@ const QUEUES: [&str; 30] = [
     "choke = {}",
     r#"choke = { limit = "300 KB", candidates = 3, ecn = true }"#,
     "cobalt = {}",
+    "dualpi2 = {}",
+    r#"dualpi2 = { typical_rtt = "20 ms", max_rtt = "200 ms", step_threshold_packets = 5, ecn_mask = "any_ect",
+  drop_on_overload = false, drop_on_enqueue = true, min_qlen_step = 2, classic_protection = 20 }"#,
+    r#"dualpi2 = { preset = "rfc", l4s_classes = [1], limit = "1 MB", target = "10 ms", alpha = 0.2 }"#,
     "dbl = {}",
     "breathe = {}",
     "sfred = {}",
@@ -121,7 +125,7 @@ fn every_line_is_a_command_or_a_comment() {
 
 #[test]
 fn the_assured_rates_of_classes_fit_into_the_link() {
-    for queue in &QUEUES[28..] {
+    for queue in QUEUES.iter().filter(|queue| queue.starts_with("cbq")) {
         let script = tc_commands(&scenario(queue, ""), "bottleneck", TARGET).unwrap();
         let of_leaves = script.lines().filter(|line| line.contains("parent 1:1 classid"));
         let rates = of_leaves.map(|line| line.split(" rate ").nth(1).unwrap().split(' ').next().unwrap());
