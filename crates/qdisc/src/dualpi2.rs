@@ -61,7 +61,8 @@ use forebay_units::Rate;
 
 use crate::limit::Limit;
 use crate::memory::inline_bytes;
-use crate::pi2_controller::{Choice, Pi2Controller, Signal};
+use crate::pi2_controller::{Choice, Pi2Controller};
+use crate::signal::Signal;
 use crate::timed_fifo::{TimedFifo, TimedQueue};
 use crate::{
     Arrival, Backlog, Cx, Discipline, DropReason, Ecn, MarkReason, Packet, ParameterError, Served, Span, Time,

@@ -19,9 +19,10 @@
 //! | `arrival.rs`, `rate_label.rs`, `backlog.rs` | the input of both: a packet's properties and the queue |
 //! | `server.rs`, `class_queues.rs` | the loop that asks a discipline for packets; the same for one for each class |
 //! | `fifo.rs`, `line.rs` | the queue behind a law; a link that sends what a discipline gives, without a simulator |
-//! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `indexed_heap.rs` | ways to hold packets |
+//! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `packet_pool.rs` | ways to hold packets |
+//! | `new_old_lists.rs`, `indexed_heap.rs` | orders of flow queues |
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
-//! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs`, `pi2_controller.rs` | parts of several disciplines |
+//! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs`, `pi2_controller.rs`, `signal.rs` | parts of several |
 //! | `config.rs` | queues as a file describes them, with the table of all disciplines |
 //! | `parameters.rs` | parameters that several disciplines have: those of RED, CoDel and PI2 |
 //! | `limit.rs`, `memory.rs` | the limit of a queue and checks of parameters; how much memory state takes |
@@ -77,6 +78,8 @@ mod inverse_sqrt;
 mod limit;
 mod line;
 mod memory;
+mod new_old_lists;
+mod packet_pool;
 mod penalty_box;
 mod pi;
 mod pi2;
@@ -93,6 +96,7 @@ pub mod sfb;
 mod sfq;
 mod sfq_red;
 mod sfred;
+mod signal;
 mod sred;
 #[cfg(test)]
 mod test_support;

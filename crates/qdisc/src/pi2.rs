@@ -46,8 +46,9 @@ use forebay_units::{Bytes, QueueSize, Rate};
 
 use crate::limit::Limit;
 use crate::memory::inline_bytes;
-use crate::pi2_controller::{Choice, ControllerConfig, Pi2Controller, Pi2Draw, Pi2Preset, Signal};
+use crate::pi2_controller::{Choice, ControllerConfig, Pi2Controller, Pi2Draw, Pi2Preset};
 use crate::require;
+use crate::signal::Signal;
 use crate::timed_fifo::{TimedFifo, TimedQueue};
 use crate::{Backlog, Cx, Discipline, DropReason, Ecn, MarkReason, Packet, ParameterError, Served, Span, Time};
 

@@ -2,6 +2,7 @@
 //! gains that follow from round-trip times, and the packets that it drops or marks.
 
 use crate::require;
+use crate::signal::Signal;
 use crate::{Ecn, ParameterError, Rng, Span, Time, uniform};
 
 /// Source of the rules in which Linux and RFC 9332 differ.
@@ -351,14 +352,6 @@ impl Gains {
             Self::Rfc { .. } => (1_u64 << 52) as f64,
         }
     }
-}
-
-/// The congestion signal for one packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Signal {
-    None,
-    Mark,
-    Drop,
 }
 
 /// The choice of a queue's packets.
