@@ -448,6 +448,8 @@ disciplines! {
     Pi(crate::PiConfig) = "pi", law Pi, "pi.rs", one_queue;
     /// Core-stateless fair queueing: edge routers label packets with their flow's rate, core routers drop by label.
     Csfq(crate::CsfqConfig) = "csfq", discipline Csfq, "csfq.rs", containment;
+    /// PI2: the queueing delay steers a base probability, packets are dropped with its square.
+    Pi2(crate::Pi2Config) = "pi2", discipline Pi2, "pi2.rs", one_queue;
     /// DualPI2: two queues, one for L4S and one for other traffic, whose marks and drops are coupled.
     DualPi2(crate::DualPi2Config) = "dualpi2", discipline DualPi2, "dualpi2.rs", one_queue;
     /// Controlled delay: drops at the head of the queue when packets have waited too long for too long.

@@ -62,6 +62,7 @@ use forebay_units::Rate;
 use crate::limit::Limit;
 use crate::memory::inline_bytes;
 use crate::pi2_controller::{Choice, Pi2Controller};
+use crate::signal::Signal;
 use crate::timed_fifo::{TimedFifo, TimedQueue};
 use crate::{
     Arrival, Backlog, Cx, Discipline, DropReason, Ecn, MarkReason, Packet, ParameterError, Served, Span, Time,
@@ -92,14 +93,6 @@ struct L4sTag {
     may_step: bool,
     /// Whether it was marked on its arrival.
     is_marked: bool,
-}
-
-/// The congestion signal for one packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Signal {
-    None,
-    Mark,
-    Drop,
 }
 
 /// The AQM of the L4S queue itself.
@@ -179,8 +172,8 @@ impl<P: Packet> DualPi2<P> {
             min_qlen_step: config.min_qlen_step.unwrap_or(0).into(),
             controller: Pi2Controller::new(&config.controller())?,
             scheduler: config.new_scheduler(),
-            classic_choice: Choice::new(config.draw(config.classic_draw)),
-            l4s_choice: Choice::new(config.draw(config.l4s_draw)),
+            classic_choice: Choice::new(config.preset.draw(config.classic_draw)),
+            l4s_choice: Choice::new(config.preset.draw(config.l4s_draw)),
             classic: TimedFifo::new(),
             l4s: TimedFifo::new(),
             backlog: Backlog::default(),
@@ -219,39 +212,13 @@ impl<P: Packet> DualPi2<P> {
 
     /// `must_drop`: the signal with the base probability. `native` is the probability of the L4S queue's own ramp.
     fn coupled_signal(&mut self, service: Service, ecn: Ecn, native: f64, cx: &mut Cx<'_, P>) -> Signal {
-        let has_small_backlog = self.backlog.bytes < self.min_backlog;
+        if self.backlog.bytes < self.min_backlog {
+            return Signal::None;
+        }
         match service {
-            Service::Classic if !has_small_backlog => self.classic_signal(ecn, cx),
-            Service::L4s if !has_small_backlog || native > 0.0 => {
-                let coupled = if has_small_backlog { 0.0 } else { self.controller.coupled() };
-                self.l4s_signal(ecn, coupled, native, cx)
-            }
-            _ => Signal::None,
-        }
-    }
-
-    /// `dualpi2_classic_marking`.
-    fn classic_signal(&mut self, ecn: Ecn, cx: &mut Cx<'_, P>) -> Signal {
-        if !self.classic_choice.falls_squared(self.controller.probability(), cx.rng) {
-            Signal::None
-        } else if ecn.is_capable() && !self.controller.is_overloaded() {
-            Signal::Mark
-        } else {
-            Signal::Drop
-        }
-    }
-
-    /// `dualpi2_scalable_marking`; RFC 9332, appendix A.1.
-    fn l4s_signal(&mut self, ecn: Ecn, coupled: f64, native: f64, cx: &mut Cx<'_, P>) -> Signal {
-        let is_overloaded = coupled >= 1.0;
-        if is_overloaded && self.l4s_choice.falls_squared(self.controller.probability(), cx.rng) {
-            return Signal::Drop;
-        }
-        let falls = self.l4s_choice.falls(coupled.max(native), cx.rng);
-        match (falls, ecn.is_capable()) {
-            (true, true) => Signal::Mark,
-            (true, false) if !is_overloaded => Signal::Drop,
-            _ => Signal::None,
+            Service::Classic => self.controller.classic_signal(&mut self.classic_choice, ecn, cx.rng),
+            Service::L4s => self.controller.l4s_signal(&mut self.l4s_choice, ecn, native, cx.rng),
+            Service::Llll => Signal::None,
         }
     }
 

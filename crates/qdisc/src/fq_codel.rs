@@ -55,15 +55,13 @@ use crate::codel::{CodelConfig, ControlLaw, ControlState, SquareRoot};
 use crate::indexed_heap::IndexedHeap;
 use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
+use crate::new_old_lists::{NewOldLists, Turn};
+use crate::packet_pool::{Chain, PacketPool};
 use crate::require;
 use crate::timed_fifo::TimedQueue;
 use crate::{
     Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, Served, Span, Time, hash_flow, table_index,
 };
-
-mod packet_pool;
-
-use packet_pool::{Chain, PacketPool};
 
 parameters! {
     /// Parameters of FQ-CoDel.
@@ -120,59 +118,20 @@ pub enum FqCodelPreset {
     Linux,
 }
 
-/// The end of a list of queues.
-const NONE: u32 = u32::MAX;
-
-/// On which list a queue is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Activity {
-    Inactive,
-    New,
-    Old,
-}
-
 /// A queue of the table.
 #[derive(Clone, Copy, Debug)]
 struct FlowQueue {
     packets: Chain,
-    /// Bytes that it may still send in its turn; negative when it has overdrawn.
-    deficit: i64,
-    activity: Activity,
-    /// The next queue of the list on which it is.
-    next: u32,
+    turn: Turn,
     /// CoDel's state. It outlives the packets.
     codel: ControlState,
 }
 
-const INACTIVE: FlowQueue =
-    FlowQueue { packets: Chain::EMPTY, deficit: 0, activity: Activity::Inactive, next: NONE, codel: ControlState::NEW };
+const INACTIVE: FlowQueue = FlowQueue { packets: Chain::EMPTY, turn: Turn::INACTIVE, codel: ControlState::NEW };
 
-/// A list of active queues, linked through [`FlowQueue::next`].
-#[derive(Clone, Copy, Debug)]
-struct ActiveList {
-    first: u32,
-    last: u32,
-    len: u32,
-}
-
-impl ActiveList {
-    const EMPTY: Self = Self { first: NONE, last: NONE, len: 0 };
-
-    fn push_back(&mut self, index: u32, queues: &mut [FlowQueue]) {
-        queues[index as usize].next = NONE;
-        match core::mem::replace(&mut self.last, index) {
-            NONE => self.first = index,
-            last => queues[last as usize].next = index,
-        }
-        self.len += 1;
-    }
-
-    fn pop_front(&mut self, queues: &[FlowQueue]) {
-        self.first = queues[self.first as usize].next;
-        if self.first == NONE {
-            self.last = NONE;
-        }
-        self.len -= 1;
+impl AsMut<Turn> for FlowQueue {
+    fn as_mut(&mut self) -> &mut Turn {
+        &mut self.turn
     }
 }
 
@@ -206,14 +165,12 @@ pub struct FqCodel<P> {
     preset: FqCodelPreset,
     limit: Limit,
     memory_limit: u64,
-    quantum: i64,
     drop_batch: u32,
     law: ControlLaw,
     salt: u64,
 
     queues: Vec<FlowQueue>,
-    new: ActiveList,
-    old: ActiveList,
+    lists: NewOldLists,
     longest: IndexedHeap<Reverse<u64>>,
     pool: PacketPool<P>,
     backlog: Backlog,
@@ -237,13 +194,11 @@ impl<P: Packet> FqCodel<P> {
             preset: config.preset,
             limit,
             memory_limit: config.memory_limit.0,
-            quantum: config.quantum.0 as i64,
             drop_batch: config.drop_batch,
             law,
             salt,
             queues: vec![INACTIVE; config.flows as usize],
-            new: ActiveList::EMPTY,
-            old: ActiveList::EMPTY,
+            lists: NewOldLists::new(config.quantum.0 as i64),
             longest: IndexedHeap::new(),
             pool: PacketPool::new(),
             backlog: Backlog::default(),
@@ -290,12 +245,6 @@ impl<P: Packet> FqCodel<P> {
         }
         self.rank(victim);
     }
-
-    /// Moves a queue to the end of the old list.
-    fn retire(&mut self, index: u32) {
-        self.queues[index as usize].activity = Activity::Old;
-        self.old.push_back(index, &mut self.queues);
-    }
 }
 
 impl<P: Packet> Discipline<P> for FqCodel<P> {
@@ -312,11 +261,7 @@ impl<P: Packet> Discipline<P> for FqCodel<P> {
         self.longest.set(index, Reverse(queue.packets.bytes()));
         self.backlog.packets += 1;
         self.backlog.bytes += len_bytes;
-        if queue.activity == Activity::Inactive {
-            queue.activity = Activity::New;
-            queue.deficit = self.quantum;
-            self.new.push_back(index, &mut self.queues);
-        }
+        self.lists.activate(index, &mut self.queues);
         while self.is_over_limit() {
             self.drop_from_longest(index, cx);
         }
@@ -324,35 +269,20 @@ impl<P: Packet> Discipline<P> for FqCodel<P> {
 
     /// RFC 8290, section 4.2.
     fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Served<P> {
-        loop {
-            let list = if self.new.len > 0 { &mut self.new } else { &mut self.old };
-            let index = list.first;
-            if index == NONE {
-                return Served::Idle;
-            }
+        while let Some(index) = self.lists.next(&mut self.queues) {
             let queue = &mut self.queues[index as usize];
-            if queue.deficit <= 0 {
-                queue.deficit += self.quantum;
-                list.pop_front(&self.queues);
-                self.retire(index);
-                continue;
-            }
             let (pool, packets, backlog) = (&mut self.pool, &mut queue.packets, &mut self.backlog);
             let mut head = Head { pool, packets, backlog, preset: self.preset };
             let packet = queue.codel.dequeue(&self.law, &mut head, cx);
             if let Some(packet) = packet {
-                queue.deficit -= i64::from(packet.len_bytes());
+                queue.turn.deficit -= i64::from(packet.len_bytes());
                 self.sojourn_time = queue.codel.sojourn_time;
                 self.rank(index);
                 return Served::Packet(packet);
             }
-            list.pop_front(&self.queues);
-            match self.queues[index as usize].activity {
-                // Once through the old list, so that a flow cannot be new again before the others had their turns.
-                Activity::New if self.preset == FqCodelPreset::Rfc || self.old.len > 0 => self.retire(index),
-                _ => self.queues[index as usize].activity = Activity::Inactive,
-            }
+            self.lists.found_empty(index, &mut self.queues, self.preset == FqCodelPreset::Rfc);
         }
+        Served::Idle
     }
 
     fn backlog(&self) -> Backlog {
@@ -364,8 +294,8 @@ impl<P: Packet> Discipline<P> for FqCodel<P> {
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        visit("new_flows", f64::from(self.new.len));
-        visit("old_flows", f64::from(self.old.len));
+        visit("new_flows", f64::from(self.lists.new_len()));
+        visit("old_flows", f64::from(self.lists.old_len()));
         visit("longest_queue_bytes", self.longest.first().map_or(0.0, |(Reverse(bytes), _)| bytes as f64));
         visit("sojourn_time_s", self.sojourn_time.seconds());
     }
@@ -373,7 +303,7 @@ impl<P: Packet> Discipline<P> for FqCodel<P> {
     fn flow_gauges(&self, flow: FlowKey, visit: &mut dyn FnMut(&'static str, f64)) {
         let queue = &self.queues[self.queue_of(flow) as usize];
         visit("length_bytes", queue.packets.bytes() as f64);
-        visit("deficit_bytes", queue.deficit as f64);
+        visit("deficit_bytes", queue.turn.deficit as f64);
         visit("sojourn_time_s", queue.codel.sojourn_time.seconds());
         visit("count", f64::from(queue.codel.count));
         visit("dropping", f64::from(u8::from(queue.codel.dropping)));

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::Ecn;
+use crate::new_old_lists::Activity;
 use crate::test_support::{Bench, LINK, Labelled};
 
 fn bench(config: &FqCodelConfig) -> Bench<FqCodel<Labelled>> {
@@ -17,7 +18,7 @@ fn at(milliseconds: u64) -> Time {
 /// The deficit of a flow's queue, and on which list it is.
 fn queue_of(bench: &Bench<FqCodel<Labelled>>, flow: u64) -> (i64, Activity) {
     let queue = &bench.discipline.queues[bench.discipline.queue_of(FlowKey(flow)) as usize];
-    (queue.deficit, queue.activity)
+    (queue.turn.deficit, queue.turn.activity)
 }
 
 #[test]
@@ -263,7 +264,7 @@ fn in_linux_a_new_queue_that_ran_empty_with_no_others_is_new_again() {
         // Two calls: the second finds the queue empty, and forgets it after a pass through the old list.
         bench.dequeue();
         let index = bench.discipline.queue_of(FlowKey(1));
-        assert_eq!(bench.discipline.queues[index as usize].activity, Activity::New);
+        assert_eq!(bench.discipline.queues[index as usize].turn.activity, Activity::New);
         bench.enqueue(Labelled::new(1, 2, 100, 0));
         bench.dequeue();
         assert_eq!(queue_of(&bench, 1).1, activity);

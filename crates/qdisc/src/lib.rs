@@ -18,12 +18,13 @@
 //! | `queue.rs`, `custom.rs` | either of them as built from a configuration; one from outside this crate |
 //! | `arrival.rs`, `rate_label.rs`, `backlog.rs` | the input of both: a packet's properties and the queue |
 //! | `flow_info.rs` | hosts and headers of a packet, for disciplines that need more |
-//! | `server.rs`, `class_queues.rs`, `peeked.rs` | the loop that asks a discipline for packets; the same for one for each
-//! class; a discipline whose next packet is looked at |
+//! | `server.rs`, `class_queues.rs` | the loop that asks a discipline for packets; the same for one for each class |
+//! | `peeked.rs` | a discipline whose next packet is known before it leaves |
 //! | `fifo.rs`, `line.rs` | the queue behind a law; a link that sends what a discipline gives, without a simulator |
-//! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `indexed_heap.rs` | ways to hold packets |
+//! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `packet_pool.rs` | ways to hold packets |
+//! | `new_old_lists.rs`, `indexed_heap.rs` | orders of flow queues |
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
-//! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs`, `pi2_controller.rs` | parts of several disciplines |
+//! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs`, `pi2_controller.rs`, `signal.rs` | parts of several |
 //! | `config.rs` | queues as a file describes them, with the table of all disciplines |
 //! | `inner_queues.rs` | configurations that have queues inside, and traffic classes |
 //! | `parameters.rs` | parameters that several disciplines have: those of RED, CoDel and PI2 |
@@ -83,9 +84,12 @@ mod inverse_sqrt;
 mod limit;
 mod line;
 mod memory;
+mod new_old_lists;
+mod packet_pool;
 mod peeked;
 mod penalty_box;
 mod pi;
+mod pi2;
 mod pi2_controller;
 mod pie;
 mod prio;
@@ -100,6 +104,7 @@ pub mod sfb;
 mod sfq;
 mod sfq_red;
 mod sfred;
+mod signal;
 mod sred;
 mod tbf;
 #[cfg(test)]
@@ -143,6 +148,7 @@ pub use limit::Limit;
 pub use line::{Line, Watcher};
 pub use penalty_box::{PenaltyBox, PenaltyBoxConfig};
 pub use pi::{Pi, PiConfig, PiDesign, PiGains};
+pub use pi2::{Pi2, Pi2Config};
 pub use pi2_controller::{Pi2Draw, Pi2Preset};
 pub use pie::{Pie, PieConfig};
 pub use prio::{Prio, PrioBand, PrioConfig};

@@ -189,11 +189,10 @@ macro_rules! parameter_text {
         "Length of the longest packet."
     };
     (pi2 min_backlog) => {
-        "Bytes below which no packet is dropped or marked with the base probability. A packet that leaves is not \
-         counted."
+        "Bytes below which the base probability drops and marks no packet. The packet in question is not counted."
     };
     (pi2 classic_draw) => {
-        "How Classic packets are chosen."
+        "How Classic packets are chosen: by random numbers, or at regular gaps."
     };
     (pi2 drop_on_overload) => {
         "Whether the base probability may exceed 1/k. Otherwise it stops there: overload fills the buffer."

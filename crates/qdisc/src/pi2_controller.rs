@@ -1,8 +1,9 @@
 //! The controller of PI2 and DualPI2: how the base probability moves from tick to tick (RFC 9332, appendix A.1), the
-//! gains that follow from round-trip times, and the choice of packets.
+//! gains that follow from round-trip times, and the packets that it drops or marks.
 
 use crate::require;
-use crate::{ParameterError, Rng, Span, Time, uniform};
+use crate::signal::Signal;
+use crate::{Ecn, ParameterError, Rng, Span, Time, uniform};
 
 /// Source of the rules in which Linux and RFC 9332 differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,6 +15,21 @@ pub enum Pi2Preset {
     Linux,
     /// RFC 9332, appendix A.1.
     Rfc,
+}
+
+impl Pi2Preset {
+    /// The rule of the preset, unless one is given.
+    pub(crate) fn rule<T>(self, given: Option<T>, linux: T, rfc: T) -> T {
+        given.unwrap_or(match self {
+            Self::Linux => linux,
+            Self::Rfc => rfc,
+        })
+    }
+
+    /// The draw of a queue whose configuration has this.
+    pub(crate) fn draw(self, given: Option<Pi2Draw>) -> Pi2Draw {
+        self.rule(given, Pi2Draw::Random, Pi2Draw::Recur)
+    }
 }
 
 /// How packets are chosen with a probability.
@@ -220,14 +236,41 @@ impl Pi2Controller {
 
     /// `p_CL`: the probability of L4S packets, or 1 in overload.
     #[inline]
-    pub fn coupled(&self) -> f64 {
+    fn coupled(&self) -> f64 {
         (self.probability * self.coupling_factor).min(1.0)
     }
 
     /// Whether the coupled probability has reached 1, and thus the Classic one its maximum, `p_Cmax`.
     #[inline]
-    pub fn is_overloaded(&self) -> bool {
+    fn is_overloaded(&self) -> bool {
         self.probability * self.coupling_factor >= 1.0
+    }
+
+    /// The signal for a Classic packet: with the square of the base probability (`dualpi2_classic_marking`).
+    #[inline]
+    pub fn classic_signal(&self, choice: &mut Choice, ecn: Ecn, rng: &mut dyn Rng) -> Signal {
+        if !choice.falls_squared(self.probability, rng) {
+            Signal::None
+        } else if ecn.is_capable() && !self.is_overloaded() {
+            Signal::Mark
+        } else {
+            Signal::Drop
+        }
+    }
+
+    /// The signal for an L4S packet: with `native`, the probability of its queue alone, or the coupled one if that is
+    /// larger (`dualpi2_scalable_marking`).
+    #[inline]
+    pub fn l4s_signal(&self, choice: &mut Choice, ecn: Ecn, native: f64, rng: &mut dyn Rng) -> Signal {
+        let is_overloaded = self.is_overloaded();
+        if is_overloaded && choice.falls_squared(self.probability, rng) {
+            return Signal::Drop;
+        }
+        match (choice.falls(self.coupled().max(native), rng), ecn.is_capable()) {
+            (true, true) => Signal::Mark,
+            (true, false) if !is_overloaded => Signal::Drop,
+            _ => Signal::None,
+        }
     }
 
     /// Takes the ticks up to `now`. Since the last call the delay was the age of the packet that came at `head`, or 0.

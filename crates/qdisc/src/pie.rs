@@ -49,13 +49,13 @@ use forebay_units::{Bytes, QueueSize, Rate};
 use crate::limit::{Limit, check_probability};
 use crate::memory::inline_bytes;
 use crate::require;
-use crate::{
-    Admission, Arrival, Backlog, DropReason, MarkReason, Offer, ParameterError, Span, Ticket, Time, Verdict, uniform,
-};
+use crate::signal::Signal;
+use crate::{Admission, Arrival, Backlog, DropReason, MarkReason, Offer, ParameterError, Span, Ticket, Time, Verdict};
 
+mod aqm;
 mod controller;
 
-use controller::{Controller, ControllerState};
+pub(crate) use aqm::{PieLaw, PieState};
 
 parameters! {
     /// Parameters of PIE.
@@ -118,24 +118,8 @@ impl PieConfig {
 #[derive(Clone, Debug)]
 pub struct Pie {
     limit: Limit,
-    controller: Controller,
-    /// Bytes with which nothing is dropped early.
-    small_queue_bytes: u64,
-    /// 1 / mean packet size, in byte mode.
-    size_factor: Option<f64>,
-    derandomize: bool,
-    active_threshold: Option<Span>,
-    ecn: bool,
-    mark_threshold: f64,
-
-    state: ControllerState,
-    active: bool,
-    /// Time of the next tick.
-    next_tick: Time,
-    /// `current_qdelay`: queueing delay of the packet that left last, 0 once the queue is empty.
-    delay: Span,
-    /// `accu_prob`: the probabilities of the packets since the last drop, added up.
-    accumulated: f64,
+    law: PieLaw,
+    queue: PieState,
     /// When the packets that are queued came, in their order.
     came_at: VecDeque<Time>,
 }
@@ -147,115 +131,39 @@ impl Pie {
     /// The first parameter outside its bound.
     pub fn new(config: &PieConfig, _link_rate: Rate, _salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
-        config.check()?;
-        Ok(Self {
-            limit,
-            controller: Controller::new(config),
-            small_queue_bytes: config.mean_packet_size.0.saturating_mul(2),
-            size_factor: config.byte_mode.then(|| 1.0 / config.mean_packet_size.0 as f64),
-            derandomize: config.derandomize,
-            active_threshold: config.active_threshold,
-            ecn: config.ecn,
-            mark_threshold: config.mark_threshold,
-            state: ControllerState::quiet(config.max_burst),
-            active: config.active_threshold.is_none(),
-            next_tick: Time::ZERO.saturating_add(config.update_interval),
-            delay: Span::ZERO,
-            accumulated: 0.0,
-            came_at: VecDeque::new(),
-        })
+        let law = PieLaw::new(config)?;
+        Ok(Self { limit, law, queue: PieState::new(&law), came_at: VecDeque::new() })
     }
 
     /// The drop probability, as of the last packet that came or went.
     #[must_use]
     pub fn probability(&self) -> f64 {
-        self.state.probability
-    }
-
-    /// Makes up for the ticks until `now`. Between packets nothing changes of what they depend on.
-    fn catch_up(&mut self, now: Time) {
-        if now < self.next_tick {
-            return;
-        }
-        let period = self.controller.update_interval.picoseconds();
-        let ticks = now.since(self.next_tick).picoseconds() / period + 1;
-        // Beyond the end of time there are no ticks.
-        let passed = Span::from_picoseconds(ticks.saturating_mul(period));
-        self.next_tick = self.next_tick.saturating_add(passed);
-        if !self.active {
-            return;
-        }
-        self.state = self.controller.ticks(self.state, self.delay, ticks);
-        // RFC 8033, section 5.3.
-        if self.active_threshold.is_some() && self.state.is_quiet {
-            self.active = false;
-        }
-    }
-
-    /// RFC 8033, section 4.1: whether this packet must signal congestion.
-    fn signals(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> bool {
-        let ControllerState { probability, delay_before, burst_allowance, .. } = self.state;
-        if !self.active || burst_allowance > Span::ZERO {
-            return false;
-        }
-        let is_short = self.controller.is_low(delay_before) && probability < 0.2;
-        if is_short || offer.backlog.bytes <= self.small_queue_bytes {
-            return false;
-        }
-        let probability = match self.size_factor {
-            Some(size_factor) => probability * f64::from(arrival.len_bytes) * size_factor,
-            None => probability,
-        };
-        // RFC 8033, section 5.4.
-        if self.derandomize {
-            if probability == 0.0 {
-                self.accumulated = 0.0;
-            }
-            self.accumulated += probability;
-            if self.accumulated < 0.85 {
-                return false;
-            }
-            if self.accumulated >= 8.5 {
-                return true;
-            }
-        }
-        uniform(offer.rng) < probability
-    }
-
-    /// RFC 8033, section 5.3: with the first delay at the threshold everything starts as new.
-    fn activate_if_due(&mut self) {
-        if !self.active && self.active_threshold.is_some_and(|threshold| self.delay >= threshold) {
-            self.active = true;
-            self.state = ControllerState::quiet(self.controller.max_burst);
-            self.accumulated = 0.0;
-        }
+        self.queue.state.probability
     }
 }
 
 impl Admission for Pie {
     fn admit(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> Verdict {
-        self.catch_up(offer.now);
+        self.queue.catch_up(&self.law, offer.now);
         if !self.limit.fits(offer.backlog, arrival.len_bytes) {
-            self.accumulated = 0.0;
+            self.queue.overflowed();
             return Verdict::Drop(DropReason::Overflow);
         }
-        let signal = self.signals(arrival, offer);
-        if signal {
-            self.accumulated = 0.0;
-            // RFC 8033, section 5.1.
-            if !(self.ecn && arrival.ecn.is_capable() && self.state.probability <= self.mark_threshold) {
-                return Verdict::Drop(DropReason::Early);
-            }
+        let signal = self.queue.signal(&self.law, arrival.len_bytes, arrival.ecn, offer.backlog.bytes, offer.rng);
+        if signal == Signal::Drop {
+            return Verdict::Drop(DropReason::Early);
         }
         self.came_at.push_back(offer.now);
-        if signal { Verdict::Mark(Ticket::default(), MarkReason::Early) } else { Verdict::Enqueue(Ticket::default()) }
+        match signal {
+            Signal::Mark => Verdict::Mark(Ticket::default(), MarkReason::Early),
+            _ => Verdict::Enqueue(Ticket::default()),
+        }
     }
 
     fn release(&mut self, _ticket: Ticket, _len_bytes: u32, backlog: Backlog, now: Time) {
-        self.catch_up(now);
+        self.queue.catch_up(&self.law, now);
         let sojourn_time = self.came_at.pop_front().map_or(Span::ZERO, |came_at| now.since(came_at));
-        self.delay = if backlog.packets == 0 { Span::ZERO } else { sojourn_time };
-        self.activate_if_due();
+        self.queue.departed(&self.law, sojourn_time, backlog.packets == 0);
     }
 
     fn state_bytes(&self) -> u64 {
@@ -263,10 +171,10 @@ impl Admission for Pie {
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        visit("p_drop", self.state.probability);
-        visit("queueing_delay_s", self.delay.seconds());
-        visit("burst_allowance_s", self.state.burst_allowance.seconds());
-        visit("active", f64::from(u8::from(self.active)));
+        visit("p_drop", self.queue.state.probability);
+        visit("queueing_delay_s", self.queue.delay.seconds());
+        visit("burst_allowance_s", self.queue.state.burst_allowance.seconds());
+        visit("active", f64::from(u8::from(self.queue.active)));
     }
 }
 

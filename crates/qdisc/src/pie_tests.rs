@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 
 use proptest::prelude::*;
 
+use super::controller::{Controller, ControllerState};
 use super::*;
 use crate::test_support::{LINK, gauge, rng};
 use crate::{Ecn, FlowKey};
@@ -91,18 +92,20 @@ fn run(config: &PieConfig, gap: u64, ecn: Ecn, before: impl Fn(&mut Pie)) -> Out
     let backlog = |packets: usize| Backlog { packets: packets as u64, bytes: 1000 * packets as u64 };
     let (mut arrivals, mut departures) = (1, 1);
     while arrivals <= 400 || departures <= 400 {
-        let probability = pie.state.probability;
+        let probability = pie.queue.state.probability;
         if arrivals <= 400 && 10 * arrivals <= gap * departures || departures > 400 {
             let now = Time::ZERO + milliseconds(10 * arrivals);
             arrivals += 1;
             before(&mut pie);
-            let accumulated = pie.accumulated;
+            let accumulated = pie.queue.accumulated;
             let verdict = pie.admit(&arrival, &mut Offer { now, backlog: backlog(queue.len()), rng: &mut rng });
             match verdict {
                 Verdict::Drop(DropReason::Overflow) => outcome.overflow += 1,
                 Verdict::Drop(_) => outcome.early += 1,
                 Verdict::Mark(..) => outcome.marked += 1,
-                Verdict::Enqueue(_) => outcome.accumulated.push((accumulated, pie.accumulated, pie.probability())),
+                Verdict::Enqueue(_) => {
+                    outcome.accumulated.push((accumulated, pie.queue.accumulated, pie.probability()))
+                }
             }
             outcome.crowded += u32::from(queue.len() > 2);
             if !matches!(verdict, Verdict::Drop(_)) {
@@ -116,9 +119,9 @@ fn run(config: &PieConfig, gap: u64, ecn: Ecn, before: impl Fn(&mut Pie)) -> Out
             }
         }
         if probability >= 0.1 {
-            outcome.max_rise = outcome.max_rise.max(pie.state.probability - probability);
+            outcome.max_rise = outcome.max_rise.max(pie.queue.state.probability - probability);
         }
-        outcome.max_probability = outcome.max_probability.max(pie.state.probability);
+        outcome.max_probability = outcome.max_probability.max(pie.queue.state.probability);
     }
     outcome
 }
@@ -171,15 +174,15 @@ fn derandomized_drops_as_in_ns3s_suite() {
         grown += u32::from(after > before);
     }
     assert!(grown > 50);
-    let thirteenth = run(&config, 15, Ecn::NotCapable, |pie| pie.accumulated = -0.16);
+    let thirteenth = run(&config, 15, Ecn::NotCapable, |pie| pie.queue.accumulated = -0.16);
     assert_eq!(thirteenth.early, 0);
     let fourteenth = run(&config, 15, Ecn::NotCapable, |pie| {
-        pie.accumulated = 8.6;
-        pie.state = ControllerState {
+        pie.queue.accumulated = 8.6;
+        pie.queue.state = ControllerState {
             probability: 0.001,
             delay_before: milliseconds(20),
             burst_allowance: Span::ZERO,
-            ..pie.state
+            ..pie.queue.state
         };
     });
     assert!(fourteenth.crowded > 0);
@@ -196,9 +199,9 @@ fn becomes_active_by_the_delay_as_in_ns3s_suite() {
 #[test]
 fn a_burst_passes_unharmed() {
     let mut pie = Pie::new(&PieConfig::default(), LINK, 0).unwrap();
-    pie.state.probability = 1.0;
-    pie.state.delay_before = milliseconds(100);
-    pie.delay = milliseconds(100);
+    pie.queue.state.probability = 1.0;
+    pie.queue.state.delay_before = milliseconds(100);
+    pie.queue.delay = milliseconds(100);
     pie.came_at.push_back(Time::ZERO);
     let mut rng = rng();
     let backlog = Backlog { packets: 10, bytes: 10_000 };
@@ -228,8 +231,8 @@ fn nothing_is_dropped_early_in_a_short_queue() {
         (90_000, 7500, 0.199_999, true),
     ];
     for (bytes, delay, probability, dropped) in cases {
-        pie.state.probability = probability;
-        pie.state.delay_before = Span::from_microseconds(delay);
+        pie.queue.state.probability = probability;
+        pie.queue.state.delay_before = Span::from_microseconds(delay);
         let verdicts = [(); 50].map(|()| {
             let mut offer = Offer { now: Time::ZERO, backlog: Backlog { packets: 5, bytes }, rng: &mut rng };
             matches!(pie.admit(&arrival, &mut offer), Verdict::Drop(DropReason::Early))
@@ -242,9 +245,9 @@ fn nothing_is_dropped_early_in_a_short_queue() {
 fn verdict(config: &PieConfig, probability: f64, accumulated: f64, ecn: Ecn, rng: &mut rand_pcg::Pcg64Mcg) -> Verdict {
     let config = PieConfig { max_burst: Span::ZERO, ..config.clone() };
     let mut pie = Pie::new(&config, LINK, 0).unwrap();
-    pie.state.probability = probability;
-    pie.state.delay_before = milliseconds(100);
-    pie.accumulated = accumulated;
+    pie.queue.state.probability = probability;
+    pie.queue.state.delay_before = milliseconds(100);
+    pie.queue.accumulated = accumulated;
     let arrival = Arrival { len_bytes: 1000, ecn, ..Arrival::default() };
     pie.admit(&arrival, &mut Offer { now: Time::ZERO, backlog: Backlog { packets: 90, bytes: 90_000 }, rng })
 }
@@ -290,7 +293,7 @@ fn byte_mode_spares_short_packets() {
     let mut rng = rng();
     let mut drops = [0, 0];
     for index in 0..2000 {
-        pie.state = ControllerState {
+        pie.queue.state = ControllerState {
             probability: 0.5,
             delay_before: milliseconds(20),
             burst_allowance: Span::ZERO,

@@ -1,5 +1,8 @@
 //! Every discipline passes the conformance suite, with its defaults and with the parameters that change its course.
 
+#[path = "conformance/pi2_family.rs"]
+mod pi2_family;
+
 use std::sync::Mutex;
 
 use forebay_qdisc::dbl::{DblFunction, DblInputPorts, FlowTable, InputPortAction, LendTable, SharedFlowTable};
@@ -8,6 +11,7 @@ use forebay_testkit::{
     Call, Order, TestPacket, Work, bounded_memory, conformance, conformance_in_order, conformance_law,
 };
 use forebay_units::{Bytes, QueueSize};
+use pi2_family::{dualpi2, dualpi2_work, pi2, pi2_work};
 
 const LINK: Rate = Rate::megabits(100);
 const SMALL: QueueSize = QueueSize::Packets(20);
@@ -54,11 +58,6 @@ const fn codel_work(packets: u64, looks_each: u64) -> Work {
 /// COBALT as well; BLUE draws for each.
 const fn cobalt_work(packets: u64) -> Work {
     Work::new(Call::new(2, 1, 0), Call::new(2 * packets, packets - 1, packets).at_most())
-}
-
-/// DualPI2: an arrival may draw this many numbers. Overload may drop all packets, with two numbers for each.
-const fn dualpi2_work(drawn: u64, packets: u64) -> Work {
-    Work::new(Call::new(2, 1, drawn), Call::new(3 * packets, packets, 2 * packets).at_most())
 }
 
 /// FQ-CoDel: an arrival may cost this many packets, one batch or, for its bytes, several; CoDel may drop all packets of
@@ -328,19 +327,6 @@ fn codel() -> CodelConfig {
     }
 }
 
-fn dualpi2() -> DualPi2Config {
-    DualPi2Config {
-        limit: SMALL,
-        target: Some(Span::from_microseconds(20)),
-        update_interval: Some(Span::from_microseconds(20)),
-        alpha: Some(1000.0),
-        beta: Some(1000.0),
-        min_backlog: Some(Bytes(100)),
-        l4s_classes: vec![1],
-        ..DualPi2Config::default()
-    }
-}
-
 fn fq_codel() -> FqCodelConfig {
     FqCodelConfig {
         limit: SMALL,
@@ -519,6 +505,15 @@ conforms!(codel_small: discipline Codel, codel(), codel_work(20, 1));
 conforms!(codel_ecn_as_in_linux: discipline Codel,
     CodelConfig { ecn: true, ce_threshold: Some(Span::ZERO), square_root: SquareRoot::Newton16, ..codel() },
     codel_work(20, 2));
+conforms!(pi2_memory: bounded discipline Pi2, Pi2Config::default(), pi2_work(0, 10_000));
+conforms!(pi2_defaults: discipline Pi2, Pi2Config::default(), pi2_work(0, 10_000));
+conforms!(pi2_small: discipline Pi2, pi2(), pi2_work(0, 20));
+conforms!(pi2_at_enqueue: discipline Pi2,
+    Pi2Config { drop_on_enqueue: true, scalable: true, ..pi2() }, pi2_work(2, 20));
+conforms!(pi2_in_bytes: discipline Pi2,
+    Pi2Config { limit: QueueSize::Bytes(20_000), scalable: true, drop_on_overload: false, ..pi2() },
+    pi2_work(0, 500));
+conforms!(pi2_as_in_the_rfc: discipline Pi2, Pi2Config { preset: Pi2Preset::Rfc, ..pi2() }, pi2_work(0, 20));
 conforms!(dualpi2_memory: bounded discipline DualPi2, DualPi2Config::default(), dualpi2_work(0, 10_000));
 conforms!(dualpi2_defaults: dual_queue DualPi2, DualPi2Config::default(), dualpi2_work(0, 10_000));
 conforms!(dualpi2_small: dual_queue DualPi2, dualpi2(), dualpi2_work(0, 20));

@@ -116,27 +116,14 @@ pub enum DualPi2Scheduler {
 }
 
 impl DualPi2Config {
-    /// The rule of the preset, unless one is given.
-    fn rule<T>(&self, given: Option<T>, linux: T, rfc: T) -> T {
-        given.unwrap_or(match self.preset {
-            Pi2Preset::Linux => linux,
-            Pi2Preset::Rfc => rfc,
-        })
-    }
-
     /// The age that the controller gets.
     pub(super) fn delay(&self) -> DualPi2Delay {
-        self.rule(self.delay, DualPi2Delay::OlderHead, DualPi2Delay::ClassicHead)
-    }
-
-    /// The draw of one of the queues, of which the configuration has this.
-    pub(super) fn draw(&self, given: Option<Pi2Draw>) -> Pi2Draw {
-        self.rule(given, Pi2Draw::Random, Pi2Draw::Recur)
+        self.preset.rule(self.delay, DualPi2Delay::OlderHead, DualPi2Delay::ClassicHead)
     }
 
     /// Bytes below which nothing is dropped or marked with the base probability.
     pub(super) fn min_backlog(&self) -> u64 {
-        self.rule(self.min_backlog, Bytes(self.mtu.0.saturating_mul(2)), Bytes(0)).0
+        self.preset.rule(self.min_backlog, Bytes(self.mtu.0.saturating_mul(2)), Bytes(0)).0
     }
 
     /// `get_memory_limit`.
@@ -145,11 +132,11 @@ impl DualPi2Config {
             QueueSize::Packets(packets) => packets.saturating_mul(self.mtu.0.saturating_mul(2)),
             QueueSize::Bytes(_) => u64::MAX,
         };
-        self.rule(self.memory_limit, Bytes(linux), Bytes(u64::MAX)).0
+        self.preset.rule(self.memory_limit, Bytes(linux), Bytes(u64::MAX)).0
     }
 
     fn l4s_aqm(&self) -> DualPi2L4sAqm {
-        self.rule(self.l4s_aqm, DualPi2L4sAqm::Step, DualPi2L4sAqm::Ramp)
+        self.preset.rule(self.l4s_aqm, DualPi2L4sAqm::Step, DualPi2L4sAqm::Ramp)
     }
 
     /// The AQM of the L4S queue, with its thresholds.
@@ -168,7 +155,7 @@ impl DualPi2Config {
     }
 
     fn scheduler(&self) -> DualPi2Scheduler {
-        self.rule(self.scheduler, DualPi2Scheduler::Wrr, DualPi2Scheduler::TimeShiftedFifo)
+        self.preset.rule(self.scheduler, DualPi2Scheduler::Wrr, DualPi2Scheduler::TimeShiftedFifo)
     }
 
     /// The scheduler, before the first packet.

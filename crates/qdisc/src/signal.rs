@@ -1,0 +1,12 @@
+//! The congestion signal for one packet.
+
+/// What an AQM does with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// Passes it on as it is.
+    None,
+    /// Marks it with CE.
+    Mark,
+    /// Drops it.
+    Drop,
+}
