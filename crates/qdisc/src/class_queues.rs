@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use crate::peeked::Peeked;
 use crate::{Backlog, Cx, Discipline, Packet, Time};
 
 /// The queues of classes that share a link, each under a discipline of any kind. The owner chooses among the classes
@@ -15,7 +16,7 @@ pub struct ClassQueues<P> {
 }
 
 struct ClassQueue<P> {
-    discipline: Box<dyn Discipline<P>>,
+    queue: Peeked<P>,
     backlog: Backlog,
     /// Its discipline is not asked before this time. [`Time::NEVER`]: not before a packet arrives.
     ask_at: Time,
@@ -25,7 +26,10 @@ impl<P: Packet> ClassQueues<P> {
     /// Empty queues.
     #[must_use]
     pub fn new(disciplines: Vec<Box<dyn Discipline<P>>>) -> Self {
-        let queue = |discipline| ClassQueue { discipline, backlog: Backlog::default(), ask_at: Time::NEVER };
+        let queue = |discipline| {
+            let queue = Peeked::new(discipline);
+            ClassQueue { queue, backlog: Backlog::default(), ask_at: Time::NEVER }
+        };
         Self { queues: disciplines.into_iter().map(queue).collect(), backlog: Backlog::default(), sending: None }
     }
 
@@ -76,7 +80,7 @@ impl<P: Packet> ClassQueues<P> {
 
     /// The disciplines, in the order of the classes.
     pub fn disciplines(&self) -> impl Iterator<Item = &dyn Discipline<P>> {
-        self.queues.iter().map(|queue| &*queue.discipline)
+        self.queues.iter().map(|class| class.queue.queue())
     }
 
     /// The queued packets and bytes.
@@ -94,8 +98,16 @@ impl<P: Packet> ClassQueues<P> {
 
     /// A packet of `class` arrives.
     pub fn enqueue(&mut self, class: usize, packet: P, cx: &mut Cx<'_, P>) {
-        self.queues[class].discipline.enqueue(packet, cx);
+        self.queues[class].queue.enqueue(packet, cx);
         self.changed(class, Time::ZERO);
+    }
+
+    /// The length of the next packet of `class`, which the class holds until it sends it. `None` if it has none to send
+    /// now.
+    pub(crate) fn peek(&mut self, class: usize, cx: &mut Cx<'_, P>) -> Option<u32> {
+        let peeked = self.queues[class].queue.peek(cx);
+        self.changed(class, peeked.as_ref().map_or_else(|held| held.ask_at(cx.now), |_| Time::ZERO));
+        peeked.ok()
     }
 
     /// The link is free: the next packet, with its class. `pick` chooses among the classes that may send; it is called
@@ -103,7 +115,7 @@ impl<P: Packet> ClassQueues<P> {
     pub fn dequeue(&mut self, cx: &mut Cx<'_, P>, mut pick: impl FnMut(&Self) -> Option<usize>) -> Option<(usize, P)> {
         self.finish_transmission(cx);
         while let Some(class) = pick(self) {
-            let served = self.queues[class].discipline.dequeue(cx);
+            let served = self.queues[class].queue.dequeue(cx);
             self.changed(class, served.ask_at(cx.now));
             if let Some(packet) = served.packet() {
                 self.sending = Some(class);
@@ -116,14 +128,14 @@ impl<P: Packet> ClassQueues<P> {
     /// Asks the queue that sent last, if it has nothing more to send: it must notice that its idle time begins.
     fn finish_transmission(&mut self, cx: &mut Cx<'_, P>) {
         let Some(class) = self.sending.take().filter(|&class| !self.holds(class)) else { return };
-        let none = self.queues[class].discipline.dequeue(cx).packet();
+        let none = self.queues[class].queue.dequeue(cx).packet();
         debug_assert!(none.is_none(), "a queue without a backlog gave a packet");
     }
 
     /// The queue of `class` has changed, and is asked at `ask_at` if it holds packets.
     fn changed(&mut self, class: usize, ask_at: Time) {
         let queue = &mut self.queues[class];
-        let before = core::mem::replace(&mut queue.backlog, queue.discipline.backlog());
+        let before = core::mem::replace(&mut queue.backlog, queue.queue.backlog());
         self.backlog.packets = self.backlog.packets + queue.backlog.packets - before.packets;
         self.backlog.bytes = self.backlog.bytes + queue.backlog.bytes - before.bytes;
         queue.ask_at = if queue.backlog.packets > 0 { ask_at } else { Time::NEVER };
@@ -175,6 +187,27 @@ mod tests {
 
     fn at(microseconds: u64) -> Time {
         Time::ZERO + Span::from_microseconds(microseconds)
+    }
+
+    #[test]
+    fn a_packet_that_was_looked_at_stays_in_its_class() {
+        let asked = Arc::new(AtomicU32::new(0));
+        let gate = |opens_at| -> Box<dyn Discipline<Labelled>> {
+            Box::new(Gate { packets: vec![], opens_at, asked: Arc::clone(&asked) })
+        };
+        let mut queues = ClassQueues::new(vec![gate(at(0)), gate(at(9))]);
+        let (mut rng, mut sink) = (rng(), Dropped::default());
+        let mut cx = Cx { now: at(1), rng: &mut rng, sink: &mut sink };
+        queues.enqueue(0, Labelled::new(1, 1, 100, 0), &mut cx);
+        queues.enqueue(1, Labelled::new(2, 1, 200, 1), &mut cx);
+        assert_eq!([0, 0, 1].map(|class| queues.peek(class, &mut cx)), [Some(100), Some(100), None]);
+        assert_eq!((queues.may_send(0, at(1)), queues.ask_at(1), asked.load(Relaxed)), (true, at(9), 2));
+        assert_eq!((queues.holds(0), queues.backlog()), (true, Backlog { packets: 2, bytes: 300 }));
+        let sent = queues.dequeue(&mut cx, |_| Some(0)).map(|(class, packet)| (class, packet.label));
+        assert_eq!((sent, asked.load(Relaxed), queues.holds(0)), (Some((0, 1)), 2, false));
+        // At the end of the transmission the empty queue is asked.
+        assert_eq!(queues.dequeue(&mut cx, |_| None), None);
+        assert_eq!(asked.load(Relaxed), 3);
     }
 
     #[test]

@@ -21,8 +21,8 @@ use serde::de::{Deserialize, Deserializer, Error};
 pub use self::fit::{FittedValue, fitted};
 use crate::dbl::{FlowTableScope, SharedFlowTable};
 use crate::{
-    CbqConfig, CustomDiscipline, Dbl, DblConfig, Discipline, DropTail, DropTailConfig, FlowKey, HtbConfig, InnerQueue,
-    InnerQueues, Packet, ParameterError, PlacedError, PrioConfig, Queue, Rate, TbfConfig, hash_flow,
+    CbqConfig, CustomDiscipline, Dbl, DblConfig, Discipline, DropTail, DropTailConfig, EtsConfig, FlowKey, HtbConfig,
+    InnerQueue, InnerQueues, Packet, ParameterError, PlacedError, PrioConfig, Queue, Rate, TbfConfig, hash_flow,
 };
 
 mod fit;
@@ -469,6 +469,8 @@ disciplines! {
     Cbq(CbqConfig<QueueSpec<G>>) = "cbq", classes Cbq, "cbq.rs", classes;
     /// Bands by priority: the first that has packets sends.
     Prio(PrioConfig<QueueSpec<G>>) = "prio", queues Prio, "prio.rs", classes;
+    /// Enhanced transmission selection: bands by priority, then bands that share the link by deficit round robin.
+    Ets(EtsConfig<QueueSpec<G>>) = "ets", queues Ets, "ets.rs", classes;
     /// A token bucket: lets through a rate, and a burst after an idle time.
     Tbf(TbfConfig<QueueSpec<G>>) = "tbf", queues Tbf, "tbf.rs", classes;
     /// Hierarchical token buckets: a tree of classes with guaranteed rates and ceilings, whose leaves have queues of any
@@ -565,6 +567,12 @@ mod tests {
                 "red: `limit` must",
             ),
             ("prio.bands = [{ name = 'a' }, { name = 'a' }]", "prio.bands.1.name", "prio: `name` must differ"),
+            ("ets = { strict = 4 }", "ets.strict", "ets: `strict` must be at most the number of bands"),
+            (
+                "ets = { strict = 1, bands = [{ name = 'a', quantum = '1 KB' }] }",
+                "ets.bands.0.quantum",
+                "ets: `quantum` must be left out of a strict band",
+            ),
             ("tbf = { peakrate = '1 Mbps' }", "tbf.peakrate", "tbf: `peakrate` must be more than `rate`"),
             ("tbf = { limit = '0 packets' }", "tbf.limit", "tbf: `limit` must"),
             ("tbf = { queue.red = { limit = '0 packets' } }", "tbf.queue.red.limit", "red: `limit` must"),

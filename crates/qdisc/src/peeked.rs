@@ -44,6 +44,11 @@ impl<P: Packet> Peeked<P> {
         self.head.take().map(|(packet, _)| packet).into()
     }
 
+    /// The next packet, whether it was looked at or not.
+    pub fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Served<P> {
+        if self.head.is_some() { self.take() } else { self.queue.dequeue(cx) }
+    }
+
     pub fn backlog(&self) -> Backlog {
         let Backlog { packets, bytes } = self.queue.backlog();
         match &self.head {

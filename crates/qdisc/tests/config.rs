@@ -88,6 +88,11 @@ fn bands_are_written_with_or_without_a_list() {
         limit: QueueSize::Packets(9),
     };
     assert_eq!(toml::from_str::<PrioConfig<DropTailConfig>>(text), Ok(config));
+    assert_eq!(toml::from_str::<EtsConfig<DropTailConfig>>(""), Ok(EtsConfig::default()));
+    let text = "strict = 1\nbands = [{ name = 'a', classes = [7] }, { name = 'b', quantum = '3 KB', queue = {} }]";
+    let b = EtsBand { quantum: Some(Bytes(3000)), queue: Some(DropTailConfig::default()), ..EtsBand::new("b", &[]) };
+    let config = EtsConfig { bands: vec![EtsBand::new("a", &[7]), b], strict: Some(1), ..EtsConfig::default() };
+    assert_eq!(toml::from_str::<EtsConfig<DropTailConfig>>(text), Ok(config));
 }
 
 #[test]

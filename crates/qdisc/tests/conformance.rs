@@ -604,6 +604,18 @@ fn prio_defaults() {
     });
 }
 
+#[test]
+fn ets_of_several_disciplines() {
+    for strict in [0, 1, 3] {
+        conformance("ets_of_several_disciplines", classes_work(1), || {
+            let band = |PrioBand { name, classes, .. }: PrioBand<()>| EtsBand::<()>::new(&name, &classes);
+            let bands = three_bands().into_iter().map(band).collect();
+            let config = EtsConfig { bands, strict: Some(strict), ..EtsConfig::default() };
+            Box::new(Ets::new(&config, LINK, inner_queues()).unwrap())
+        });
+    }
+}
+
 fn tbf() -> TbfConfig<()> {
     TbfConfig { rate: Some(Rate::megabits(20)), burst: Some(Bytes(20_000)), limit: Some(SMALL), ..TbfConfig::default() }
 }
