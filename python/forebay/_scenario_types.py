@@ -899,27 +899,27 @@ Role of the router for the packets of this queue.
 """
 
 
-L4sClass = TypeAliasType("L4sClass", Annotated[int, Field(ge=0, le=255)])
-
-
-LlllClass = TypeAliasType("LlllClass", Annotated[int, Field(ge=0, le=255)])
-
-
 Pi2Preset = TypeAliasType("Pi2Preset", Literal["linux", "rfc"])
 """
 Source of the rules in which Linux and RFC 9332 differ.
 """
 
 
-DualPi2Delay = TypeAliasType("DualPi2Delay", Literal["older_head", "classic_head"])
-"""
-The packet whose age is the delay for the controller.
-"""
-
-
 Pi2Draw = TypeAliasType("Pi2Draw", Literal["random", "recur"])
 """
 How packets are chosen with a probability.
+"""
+
+
+L4sClass = TypeAliasType("L4sClass", Annotated[int, Field(ge=0, le=255)])
+
+
+LlllClass = TypeAliasType("LlllClass", Annotated[int, Field(ge=0, le=255)])
+
+
+DualPi2Delay = TypeAliasType("DualPi2Delay", Literal["older_head", "classic_head"])
+"""
+The packet whose age is the delay for the controller.
 """
 
 
@@ -3025,6 +3025,77 @@ class CsfqConfig(BaseModel):
     """
 
 
+class Pi2Config(BaseModel):
+    """
+    Parameters of PI2.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    preset: Pi2Preset = "linux"
+    """
+    Source of the rules in which implementations differ; any key below that is given overrides its rule. Default: `linux`.
+    """
+    limit: QueueSize = "10000 packets"
+    """
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 10000 packets (Linux).
+    """
+    mtu: Bytes = "1514 B"
+    """
+    Length of the longest packet. Default: 1514 B, an Ethernet's MTU with its header (Linux).
+    """
+    target: Span | None = None
+    """
+    Target of the queueing delay. Default: 15 ms.
+    """
+    update_interval: Span | None = None
+    """
+    Tupdate: period of the controller; at least a thousandth of `target`. Default: 16 ms (rfc: the smaller of `target` and a third of `max_rtt`).
+    """
+    alpha: float | None = None
+    """
+    Step of the base probability at each tick for each second of delay above the target, in Hz, up to 8388607. With `linux` it is at least 1/256 and rounded down to a multiple of that; with `rfc` at least 0.000001. Default: 41/256 (rfc: 0.1 times the period divided by the square of `max_rtt`).
+    """
+    beta: float | None = None
+    """
+    Step of the base probability at each tick for each second by which the delay has grown; bounds and rounding as for `alpha`. Default: 819/256 (rfc: 0.3 divided by `max_rtt`).
+    """
+    typical_rtt: Span | None = None
+    """
+    Typical round-trip time, from which `target` follows: that time. With `linux` the period and the gains follow as well, as in `tc`, from it and from `max_rtt`. Default: none; with `linux` and `max_rtt`, a sixth of that.
+    """
+    max_rtt: Span | None = None
+    """
+    Longest usual round-trip time, from which follow the period, at most a third of it, and the gains: 0.1 times the period divided by its square, and 0.3 divided by it. Default: 6 times `typical_rtt` if that is given, otherwise none (rfc: 100 ms).
+    """
+    scalable: bool = False
+    """
+    Whether packets with ECT(1) or CE are those of scalable senders, such as `prague`. They are marked with `k` times the base probability instead of its square. Default: no.
+    """
+    coupling_factor: float = 2.0
+    """
+    `k`: ratio of the probability with which L4S packets are marked to the base probability, from 1 to 255. From a base probability of 1/k on the queue is overloaded: packets of the Classic queue are dropped even if they are ECN-capable. Default: 2.
+    """
+    min_backlog: Bytes | None = None
+    """
+    Bytes below which the base probability drops and marks no packet. The packet in question is not counted. Default: twice `mtu` (rfc: 0).
+    """
+    classic_draw: Pi2Draw | None = None
+    """
+    How Classic packets are chosen: by random numbers, or at regular gaps. Default: `random`, with a number for each factor of the square (rfc: `recur`).
+    """
+    drop_on_overload: bool = True
+    """
+    Whether the base probability may exceed 1/k. Otherwise it stops there: overload fills the buffer. Default: yes.
+    """
+    drop_on_enqueue: bool = False
+    """
+    Whether packets are dropped or marked with the base probability when they arrive instead of when they leave. Default: no.
+    """
+
+
 class DualPi2Config(BaseModel):
     """
     Parameters of DualPI2. Gauges have the names of `tc -s qdisc`. Delays are the ages of the packets at the heads, in microseconds, as of the last packet that came or went. Memory is in bytes. `credit` is in bytes times percent; the Classic queue is next where it is positive.
@@ -3084,11 +3155,11 @@ class DualPi2Config(BaseModel):
     """
     min_backlog: Bytes | None = None
     """
-    Bytes below which no packet is dropped or marked with the base probability. A packet that leaves is not counted. Default: twice `mtu` (rfc: 0).
+    Bytes below which the base probability drops and marks no packet. The packet in question is not counted. Default: twice `mtu` (rfc: 0).
     """
     classic_draw: Pi2Draw | None = None
     """
-    How Classic packets are chosen. Default: `random`, with a number for each factor of the square (rfc: `recur`).
+    How Classic packets are chosen: by random numbers, or at regular gaps. Default: `random`, with a number for each factor of the square (rfc: `recur`).
     """
     l4s_draw: Pi2Draw | None = None
     """
@@ -4206,6 +4277,18 @@ class CsfqQueue(BaseModel):
         populate_by_name=True,
     )
     csfq: CsfqConfig
+
+
+class Pi2Queue(BaseModel):
+    """
+    PI2: the queueing delay steers a base probability, packets are dropped with its square.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    pi2: Pi2Config
 
 
 class Dualpi2Queue(BaseModel):
@@ -5513,6 +5596,18 @@ class PrioQueue(BaseModel):
     prio: PrioConfig
 
 
+class EtsQueue(BaseModel):
+    """
+    Enhanced transmission selection: bands by priority, then bands that share the link by deficit round robin.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    ets: EtsConfig
+
+
 class TbfQueue(BaseModel):
     """
     A token bucket: lets through a rate, and a burst after an idle time.
@@ -5558,6 +5653,7 @@ QueueSpec = TypeAliasType(
     | SredQueue
     | PiQueue
     | CsfqQueue
+    | Pi2Queue
     | Dualpi2Queue
     | CodelQueue
     | FqCodelQueue
@@ -5567,6 +5663,7 @@ QueueSpec = TypeAliasType(
     | BreatheQueue
     | CbqQueue
     | PrioQueue
+    | EtsQueue
     | TbfQueue
     | HtbQueue
     | PythonQueue
@@ -5590,6 +5687,7 @@ QueueSpec = TypeAliasType(
         "sred",
         "pi",
         "csfq",
+        "pi2",
         "dualpi2",
         "codel",
         "fq_codel",
@@ -5598,6 +5696,7 @@ QueueSpec = TypeAliasType(
         "afd",
         "breathe",
         "prio",
+        "ets",
         "tbf",
     ],
 )
@@ -5703,6 +5802,60 @@ class PrioBand(BaseModel):
     classes: list[Class] = []
     """
     The traffic classes whose packets belong to it. Default: none, which is useful for the default band only.
+    """
+    queue: QueueSpec | None = None
+    """
+    The queue of the band. Default: a FIFO queue of `limit`.
+    """
+
+
+class EtsConfig(BaseModel):
+    """
+    Parameters of ETS. `Q` describes the queue of a band.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    bands: list[EtsBand] | None = None
+    """
+    The bands: the strict ones, the first priority first, then those that share. Default: three bands.
+    """
+    strict: Annotated[int | None, Field(ge=0)] = None
+    """
+    How many of the bands are strict. Default: none of `bands` (Linux); without `bands` the first of the three.
+    """
+    default_band: str | None = None
+    """
+    Name of the band for packets whose traffic class none of them lists. Default: the last.
+    """
+    limit: QueueSize = "1000 packets"
+    """
+    Limit of the FIFO queue of each band that has no other `queue`, in packets or bytes. Default: 1000 packets.
+    """
+
+
+class EtsBand(BaseModel):
+    """
+    A band of ETS.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    name: str
+    """
+    Name of the band.
+    """
+    classes: list[Class] = []
+    """
+    The traffic classes whose packets belong to it. Default: none, which is useful for the default band only.
+    """
+    quantum: Bytes | None = None
+    """
+    Bytes that the band may send in each round. Not for a strict band. Default: 1514 B, a packet of an Ethernet (Linux).
     """
     queue: QueueSpec | None = None
     """
@@ -6294,10 +6447,12 @@ Star.model_rebuild()
 LinkSpec.model_rebuild()
 CbqQueue.model_rebuild()
 PrioQueue.model_rebuild()
+EtsQueue.model_rebuild()
 TbfQueue.model_rebuild()
 HtbQueue.model_rebuild()
 CbqConfig.model_rebuild()
 PrioConfig.model_rebuild()
+EtsConfig.model_rebuild()
 HtbConfig.model_rebuild()
 Home.model_rebuild()
 Gateway.model_rebuild()
