@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 # Disciplines that have no defaults: the experiments have class-based queueing.
-WITHOUT_DEFAULTS = {"cbq", "htb", "python"}
+WITHOUT_DEFAULTS = {"cbq", "htb", "python", "taprio"}
 
 
 @dataclass(frozen=True)

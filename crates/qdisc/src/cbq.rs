@@ -63,7 +63,7 @@ use crate::inner_queues::{CLASSES, FIFO_LIMIT, InnerQueue, InnerQueues, PlacedEr
 use crate::memory::{heap_bytes, inline_bytes};
 use crate::require;
 use crate::token_bucket::TokenBucket;
-use crate::{Backlog, ClassQueues, Cx, Discipline, Packet, ParameterError, Served, Time};
+use crate::{Backlog, ClassQueues, Cx, Discipline, Packet, ParameterError, Served};
 
 mod shaper;
 
@@ -283,10 +283,7 @@ impl<P: Packet + 'static> Discipline<P> for Cbq<P> {
             shares.sent(class, packet.len_bytes());
             return Served::Packet(packet);
         }
-        match queues.poll_at(|_| true) {
-            Time::NEVER => Served::Idle,
-            at => Served::PollAt(at),
-        }
+        queues.held()
     }
 
     fn backlog(&self) -> Backlog {
@@ -304,8 +301,7 @@ impl<P: Packet + 'static> Discipline<P> for Cbq<P> {
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        let backlogged = (0..self.queues.len()).filter(|&class| self.queues.holds(class));
-        visit("backlogged_classes", backlogged.count() as f64);
+        visit("backlogged_classes", self.queues.backlogged() as f64);
     }
 }
 

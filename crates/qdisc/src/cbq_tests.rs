@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::test_support::{Bench, LINK, Labelled};
-use crate::{Admission, DropTail, DropTailConfig, Drr, DrrConfig, Fifo, Red, RedConfig, Span};
+use crate::{Admission, DropTail, DropTailConfig, Drr, DrrConfig, Fifo, Red, RedConfig, Span, Time};
 
 type Classes = Vec<CbqClass<()>>;
 

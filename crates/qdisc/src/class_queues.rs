@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::peeked::Peeked;
-use crate::{Backlog, Cx, Discipline, Packet, Time};
+use crate::{Backlog, Cx, Discipline, Packet, Served, Time};
 
 /// The queues of classes that share a link, each under a discipline of any kind. The owner chooses among the classes
 /// that may send.
@@ -50,6 +50,12 @@ impl<P: Packet> ClassQueues<P> {
     #[must_use]
     pub fn holds(&self, class: usize) -> bool {
         self.queues[class].backlog.packets > 0
+    }
+
+    /// How many classes have packets queued.
+    #[must_use]
+    pub fn backlogged(&self) -> usize {
+        self.queues.iter().filter(|queue| queue.backlog.packets > 0).count()
     }
 
     /// Whether `class` may have a packet to send at `now`.
@@ -125,6 +131,21 @@ impl<P: Packet> ClassQueues<P> {
         None
     }
 
+    /// The next packet of the first class that has one to send now.
+    pub(crate) fn serve_in_order(&mut self, cx: &mut Cx<'_, P>) -> Served<P> {
+        let now = cx.now;
+        let first = |queues: &Self| (0..queues.len()).find(|&class| queues.may_send(class, now));
+        self.dequeue(cx, first).map_or_else(|| self.held(), |(_, packet)| Served::Packet(packet))
+    }
+
+    /// The answer if no class has a packet to send now.
+    pub(crate) fn held(&self) -> Served<P> {
+        match self.poll_at(|_| true) {
+            Time::NEVER => Served::Idle,
+            at => Served::PollAt(at),
+        }
+    }
+
     /// Asks the queue that sent last, if it has nothing more to send: it must notice that its idle time begins.
     fn finish_transmission(&mut self, cx: &mut Cx<'_, P>) {
         let Some(class) = self.sending.take().filter(|&class| !self.holds(class)) else { return };
@@ -149,8 +170,8 @@ mod tests {
     use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
     use super::*;
+    use crate::Span;
     use crate::test_support::{Dropped, Labelled, rng};
-    use crate::{Served, Span};
 
     /// Holds its packets until `opens_at`, and counts how often it is asked.
     struct Gate {

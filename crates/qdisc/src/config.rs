@@ -22,7 +22,8 @@ pub use self::fit::{FittedValue, fitted};
 use crate::dbl::{FlowTableScope, SharedFlowTable};
 use crate::{
     CbqConfig, CustomDiscipline, Dbl, DblConfig, Discipline, DropTail, DropTailConfig, EtsConfig, FlowKey, HtbConfig,
-    InnerQueue, InnerQueues, Packet, ParameterError, PlacedError, PrioConfig, Queue, Rate, TbfConfig, hash_flow,
+    InnerQueue, InnerQueues, Packet, ParameterError, PlacedError, PrioConfig, Queue, Rate, TaprioConfig, TbfConfig,
+    hash_flow,
 };
 
 mod fit;
@@ -471,6 +472,8 @@ disciplines! {
     Prio(PrioConfig<QueueSpec<G>>) = "prio", queues Prio, "prio.rs", classes;
     /// Enhanced transmission selection: bands by priority, then bands that share the link by deficit round robin.
     Ets(EtsConfig<QueueSpec<G>>) = "ets", queues Ets, "ets.rs", classes;
+    /// Gates by time (802.1Qbv): a cyclic schedule decides which classes may send.
+    Taprio(TaprioConfig<QueueSpec<G>>) = "taprio", classes Taprio, "taprio.rs", classes;
     /// A token bucket: lets through a rate, and a burst after an idle time.
     Tbf(TbfConfig<QueueSpec<G>>) = "tbf", queues Tbf, "tbf.rs", classes;
     /// Hierarchical token buckets: a tree of classes with guaranteed rates and ceilings, whose leaves have queues of any
@@ -572,6 +575,21 @@ mod tests {
                 "ets = { strict = 1, bands = [{ name = 'a', quantum = '1 KB' }] }",
                 "ets.bands.0.quantum",
                 "ets: `quantum` must be left out of a strict band",
+            ),
+            (
+                "taprio = { classes = [{ name = 'a' }], schedule = [] }",
+                "taprio.schedule",
+                "taprio: `schedule` must have at least one interval",
+            ),
+            (
+                "taprio = { classes = [{ name = 'a' }], schedule = [{ open = ['b'], interval = '1 ms' }] }",
+                "taprio.schedule.0.open",
+                "taprio: `open` must have names of `classes`",
+            ),
+            (
+                "taprio = { classes = [{ name = 'a' }], schedule = [{ open = [], interval = '1 ms' }] }",
+                "taprio.classes.0.name",
+                "taprio: `name` must be in `open` of an interval of the cycle, or its gate never opens",
             ),
             ("tbf = { peakrate = '1 Mbps' }", "tbf.peakrate", "tbf: `peakrate` must be more than `rate`"),
             ("tbf = { limit = '0 packets' }", "tbf.limit", "tbf: `limit` must"),

@@ -56,7 +56,7 @@ use crate::inner_queues::{
 use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
 use crate::require;
-use crate::{Backlog, ClassQueues, Cx, Discipline, Packet, ParameterError, Served, Time};
+use crate::{Backlog, ClassQueues, Cx, Discipline, Packet, ParameterError, Served};
 
 /// Parameters of ETS. `Q` describes the queue of a band.
 #[derive(Clone, Debug, PartialEq)]
@@ -235,13 +235,8 @@ impl<P: Packet + 'static> Discipline<P> for Ets<P> {
         let (now, strict) = (cx.now, self.strict);
         let first = |queues: &ClassQueues<P>| (0..strict).find(|&band| queues.may_send(band, now));
         let packet = self.queues.dequeue(cx, first).map(|(_, packet)| packet);
-        if let Some(packet) = packet.or_else(|| self.dequeue_shared(cx)) {
-            return Served::Packet(packet);
-        }
-        match self.queues.poll_at(|_| true) {
-            Time::NEVER => Served::Idle,
-            at => Served::PollAt(at),
-        }
+        let packet = packet.or_else(|| self.dequeue_shared(cx));
+        packet.map_or_else(|| self.queues.held(), Served::Packet)
     }
 
     fn backlog(&self) -> Backlog {
@@ -258,8 +253,7 @@ impl<P: Packet + 'static> Discipline<P> for Ets<P> {
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        let backlogged = (0..self.queues.len()).filter(|&band| self.queues.holds(band));
-        visit("backlogged_bands", backlogged.count() as f64);
+        visit("backlogged_bands", self.queues.backlogged() as f64);
     }
 }
 

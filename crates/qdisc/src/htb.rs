@@ -380,8 +380,7 @@ impl<P: Packet + 'static> Discipline<P> for Htb<P> {
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        let backlogged = (0..self.queues.len()).filter(|&queue| self.queues.holds(queue));
-        visit("backlogged_classes", backlogged.count() as f64);
+        visit("backlogged_classes", self.queues.backlogged() as f64);
         visit("borrowed_packets", self.tree.borrowed as f64);
         visit("direct_packets", self.direct_packets as f64);
         visit("overlimits", self.tree.overlimits as f64);

@@ -107,6 +107,7 @@ mod sfq_red;
 mod sfred;
 mod signal;
 mod sred;
+mod taprio;
 mod tbf;
 #[cfg(test)]
 mod test_support;
@@ -164,5 +165,6 @@ pub use sfq::{Sfq, SfqConfig};
 pub use sfq_red::{SfqRed, SfqRedConfig};
 pub use sfred::{Sfred, SfredConfig};
 pub use sred::{Sred, SredConfig};
+pub use taprio::{Taprio, TaprioClass, TaprioConfig, TaprioInterval};
 pub use tbf::{Tbf, TbfConfig};
 pub use wfq::{Wfq, WfqConfig};

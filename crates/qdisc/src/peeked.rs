@@ -24,10 +24,15 @@ impl<P: Packet> Peeked<P> {
         self.queue.enqueue(packet, cx);
     }
 
+    /// The length of the next packet, if it was looked at.
+    pub fn seen(&self) -> Option<u32> {
+        self.head.as_ref().map(|(_, len_bytes)| *len_bytes)
+    }
+
     /// The length of the next packet, or the discipline's answer if there is none.
     pub fn peek(&mut self, cx: &mut Cx<'_, P>) -> Result<u32, Served<P>> {
-        if let Some((_, len_bytes)) = &self.head {
-            return Ok(*len_bytes);
+        if let Some(len_bytes) = self.seen() {
+            return Ok(len_bytes);
         }
         match self.queue.dequeue(cx) {
             Served::Packet(packet) => {
@@ -51,8 +56,8 @@ impl<P: Packet> Peeked<P> {
 
     pub fn backlog(&self) -> Backlog {
         let Backlog { packets, bytes } = self.queue.backlog();
-        match &self.head {
-            Some((_, len_bytes)) => Backlog { packets: packets + 1, bytes: bytes + u64::from(*len_bytes) },
+        match self.seen() {
+            Some(len_bytes) => Backlog { packets: packets + 1, bytes: bytes + u64::from(len_bytes) },
             None => Backlog { packets, bytes },
         }
     }

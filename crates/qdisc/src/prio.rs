@@ -46,7 +46,7 @@ use crate::inner_queues::{BANDS, FIFO_LIMIT, InnerQueue, InnerQueues, PlacedErro
 use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
 use crate::require;
-use crate::{Backlog, ClassQueues, Cx, Discipline, Packet, ParameterError, Served, Time};
+use crate::{Backlog, ClassQueues, Cx, Discipline, Packet, ParameterError, Served};
 
 /// Parameters of prio. `Q` describes the queue of a band.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,36 +129,18 @@ impl<P: Packet + 'static> Prio<P> {
     ) -> Result<Self, ParameterError> {
         let band_of = config.band_map()?;
         require(queues.len() == config.inner_queues().len(), BANDS.key, "have a queue each")?;
-        Ok(Self::over(queues, band_of))
-    }
-
-    /// Bands of these queues, with the band of each traffic class.
-    pub(crate) fn over(queues: Vec<Box<dyn Discipline<P>>>, band_of: Vec<u8>) -> Self {
-        Self { queues: ClassQueues::new(queues), band_of }
-    }
-
-    /// The band of a traffic class.
-    pub(crate) fn band_of(&self, traffic_class: u8) -> usize {
-        usize::from(self.band_of[usize::from(traffic_class)])
+        Ok(Self { queues: ClassQueues::new(queues), band_of })
     }
 }
 
 impl<P: Packet + 'static> Discipline<P> for Prio<P> {
     fn enqueue(&mut self, packet: P, cx: &mut Cx<'_, P>) {
-        let band = self.band_of(packet.class());
-        self.queues.enqueue(band, packet, cx);
+        let band = self.band_of[usize::from(packet.class())];
+        self.queues.enqueue(usize::from(band), packet, cx);
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Served<P> {
-        let now = cx.now;
-        let first = |queues: &ClassQueues<P>| (0..queues.len()).find(|&band| queues.may_send(band, now));
-        if let Some((_, packet)) = self.queues.dequeue(cx, first) {
-            return Served::Packet(packet);
-        }
-        match self.queues.poll_at(|_| true) {
-            Time::NEVER => Served::Idle,
-            at => Served::PollAt(at),
-        }
+        self.queues.serve_in_order(cx)
     }
 
     fn backlog(&self) -> Backlog {
@@ -174,8 +156,7 @@ impl<P: Packet + 'static> Discipline<P> for Prio<P> {
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        let backlogged = (0..self.queues.len()).filter(|&band| self.queues.holds(band));
-        visit("backlogged_bands", backlogged.count() as f64);
+        visit("backlogged_bands", self.queues.backlogged() as f64);
     }
 }
 

@@ -96,6 +96,24 @@ fn bands_are_written_with_or_without_a_list() {
 }
 
 #[test]
+fn a_schedule_names_the_classes_that_are_open() {
+    let text = r#"
+        classes = [{ name = "control", classes = [7] }, { name = "rest", queue = { limit = "50 packets" } }]
+        schedule = [{ open = ["control"], interval = "200 us" }, { open = ["control", "rest"], interval = "1 ms" }]
+    "#;
+    let config: TaprioConfig<DropTailConfig> = toml::from_str(text).unwrap();
+    assert_eq!((config.cycle_time, config.base_time, config.default_class.as_ref()), (None, Span::ZERO, None));
+    let queue = Some(DropTailConfig { limit: QueueSize::Packets(50) });
+    assert_eq!(
+        config.classes,
+        [TaprioClass::new("control", &[7]), TaprioClass { queue, ..TaprioClass::new("rest", &[]) }]
+    );
+    let interval = |open: &[&str], us| TaprioInterval::new(open, Span::from_microseconds(us));
+    assert_eq!(config.schedule, [interval(&["control"], 200), interval(&["control", "rest"], 1000)]);
+    assert!(toml::from_str::<TaprioConfig<DropTailConfig>>("classes = [{ name = 'a' }]").is_err());
+}
+
+#[test]
 fn htb_is_written_as_a_list_with_parents() {
     let text = r#"
         classes = [

@@ -616,6 +616,26 @@ fn ets_of_several_disciplines() {
     }
 }
 
+#[test]
+fn taprio_of_several_disciplines() {
+    conformance("taprio_of_several_disciplines", classes_work(2), || {
+        let class = |PrioBand { name, classes, .. }: PrioBand<()>| TaprioClass::<()>::new(&name, &classes);
+        let config = TaprioConfig {
+            classes: three_bands().into_iter().map(class).collect(),
+            schedule: vec![
+                TaprioInterval::new(&["a"], Span::from_microseconds(200)),
+                TaprioInterval::new(&["b", "c"], Span::from_microseconds(6000)),
+                TaprioInterval::new(&[], Span::from_microseconds(50)),
+                TaprioInterval::new(&["a", "b"], Span::from_microseconds(1000)),
+            ],
+            default_class: None,
+            cycle_time: Some(Span::from_milliseconds(8)),
+            base_time: Span::from_milliseconds(1),
+        };
+        Box::new(Taprio::new(&config, LINK, inner_queues()).unwrap())
+    });
+}
+
 fn tbf() -> TbfConfig<()> {
     TbfConfig { rate: Some(Rate::megabits(20)), burst: Some(Bytes(20_000)), limit: Some(SMALL), ..TbfConfig::default() }
 }
