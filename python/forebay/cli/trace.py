@@ -1,7 +1,7 @@
 """`forebay trace`: the rates and outages of a trace."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
@@ -9,12 +9,15 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
+import forebay
 from forebay.display.quantity import scale
 from forebay.display.texts import seconds
-from forebay.rate_traces import RateTrace, describe_trace
 
 from . import terminal
 from .options import AsJson
+
+if TYPE_CHECKING:
+    from forebay import RateTrace
 
 _MOST_OUTAGES = 10
 
@@ -31,11 +34,13 @@ def trace(
     as_json: AsJson = False,
 ) -> None:
     """Show the mean rate of a trace, percentiles of its rate, and its outages."""
-    described = describe_trace(file, interval_s=seconds(interval, "--interval"), outage_s=seconds(outage, "--outage"))
+    described = forebay.describe_trace(
+        file, interval_s=seconds(interval, "--interval"), outage_s=seconds(outage, "--outage")
+    )
     terminal.show_result(described, lambda _width: _tables(described), as_json=as_json)
 
 
-def _tables(trace: RateTrace) -> list[RenderableType]:
+def _tables(trace: "RateTrace") -> list[RenderableType]:
     unit = scale("mean_bps", trace.most_bps)
     head = f"[bold]{escape(trace.file)}[/bold]   {trace.format}, {trace.period_s:g} s, then it repeats"
     rates = Table(box=box.SIMPLE_HEAD)
@@ -49,7 +54,7 @@ def _tables(trace: RateTrace) -> list[RenderableType]:
     return [head, rates, *_outages(trace)]
 
 
-def _outages(trace: RateTrace) -> list[RenderableType]:
+def _outages(trace: "RateTrace") -> list[RenderableType]:
     if not trace.outages:
         return [f"No outage of {trace.outage_s:g} s or more."]
     lost_s = sum(length_s for _, length_s in trace.outages)
