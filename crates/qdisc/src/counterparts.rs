@@ -15,7 +15,6 @@ pub const COUNTERPARTS: &[(&str, &str)] = &[
     ("prio", "`cbq` has classes with shares and priorities"),
     ("tbf", "the `rate` of the link is the limit, and `drop_tail` has the limit of the queue"),
     ("netem", "links have a `delay` and losses of their own; `drop_tail` has a limit"),
-    ("fq_pie", "FQ-PIE is not implemented: `fq_codel` shares between flows, `pie` does not"),
     ("hhf", "`afd` and `sfred` also find the flows that send most"),
     ("gred", "use `red`: a queue has one set of thresholds"),
 ];

@@ -24,7 +24,7 @@
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
 //! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs`, `pi2_controller.rs`, `signal.rs` | parts of several |
 //! | `config.rs` | queues as a file describes them, with the table of all disciplines |
-//! | `parameters.rs` | parameters that several disciplines have: those of RED, CoDel and PI2 |
+//! | `parameters.rs` | parameters that several disciplines have: of RED, CoDel, PIE, PI2 |
 //! | `limit.rs`, `memory.rs` | the limit of a queue and checks of parameters; how much memory state takes |
 //! | all others, with their folders | one discipline each; its tests next to it in `*_tests.rs` or in its folder |
 //!
@@ -70,6 +70,7 @@ mod feng_red;
 mod fifo;
 mod flow_slots;
 mod fq_codel;
+mod fq_pie;
 mod fred;
 mod hash;
 mod heavy_hitters;
@@ -129,6 +130,7 @@ pub use dualpi2::{DualPi2, DualPi2Config, DualPi2Delay, DualPi2EcnMask, DualPi2L
 pub use feng_red::{FengRed, FengRedConfig};
 pub use fifo::Fifo;
 pub use fq_codel::{FqCodel, FqCodelConfig, FqCodelPreset};
+pub use fq_pie::{FqPie, FqPieConfig};
 pub use fred::{Fred, FredConfig};
 pub use hash::{hash_flow, table_index};
 pub use heavy_hitters::HeavyHitterSet;
@@ -138,7 +140,7 @@ pub use penalty_box::{PenaltyBox, PenaltyBoxConfig};
 pub use pi::{Pi, PiConfig, PiDesign, PiGains};
 pub use pi2::{Pi2, Pi2Config};
 pub use pi2_controller::{Pi2Draw, Pi2Preset};
-pub use pie::{Pie, PieConfig};
+pub use pie::{Pie, PieConfig, PiePreset};
 pub use queue::Queue;
 pub use rate_label::RateLabel;
 pub use red::{Red, RedConfig};
