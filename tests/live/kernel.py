@@ -11,7 +11,8 @@ OVERHEAD_BYTES = 24
 NO_FIREWALL = "net.bridge.bridge-nf-call-iptables=0"
 
 PROBED = (
-    "pfifo", "bfifo", "tbf", "htb", "fq_codel", "sfb", "sfq", "red", "choke", "pie", "fq_pie", "dualpi2", "codel", "cake",
+    "pfifo", "bfifo", "tbf", "htb", "sfb", "sfq", "red", "choke", "codel", "fq_codel", "pie", "fq_pie", "dualpi2",
+    "cake",
 )  # fmt: skip
 
 # Disciplines that both have, with the same parameters where the kernel has them.

@@ -31,7 +31,7 @@
 //! - Linux's estimate of the delay from the departure rate is not offered. Other differences are those of `pie`.
 //!
 //! # Cost
-//! About 140 bytes for each of the `flows` queues, and 12 bytes per queued packet. O(1) a packet, provided that
+//! About 110 bytes for each of the `flows` queues, and 12 bytes per queued packet. O(1) a packet, provided that
 //! `quantum` is at least a packet; otherwise up to one more round for each quantum of a packet. At most one random
 //! number. Missed ticks of a queue cost about as much as 40 of them at most, or 2000 on an empty queue, where the
 //! probability decays.
