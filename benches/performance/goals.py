@@ -50,7 +50,7 @@ MOST_FLOWS_START_S = 10.0
 """With so many flows: the peak memory of the process, and the time before the run phase."""
 
 DISCIPLINES_FLOWS = 1000
-MOST_NS = {"sfb": 60.0, "dbl": 60.0}
+MOST_NS = {"sfb": 60.0, "dbl": 60.0, "dualpi2": 60.0, "fq_pie": 130.0}
 MOST_NS_OF_OTHERS = 150.0
 """CPU time of a discipline for a packet, at that number of flows."""
 

@@ -10,7 +10,10 @@ OVERHEAD_BYTES = 24
 
 NO_FIREWALL = "net.bridge.bridge-nf-call-iptables=0"
 
-PROBED = ("pfifo", "bfifo", "tbf", "htb", "fq_codel", "sfb", "sfq", "red", "choke", "pie", "codel", "cake")
+PROBED = (
+    "pfifo", "bfifo", "tbf", "htb", "sfb", "sfq", "red", "choke", "codel", "fq_codel", "pie", "fq_pie", "dualpi2",
+    "cake",
+)  # fmt: skip
 
 # Disciplines that both have, with the same parameters where the kernel has them.
 QDISCS = {
@@ -19,6 +22,8 @@ QDISCS = {
             "probability", "0.1", "bandwidth", "100mbit"),
     "sfb": ("sfb", "limit", "1000"),
     "fq_codel": ("fq_codel", "limit", "10240", "noecn"),
+    "fq_pie": ("fq_pie", "limit", "10240"),
+    "dualpi2": ("dualpi2", "limit", "10000"),
 }  # fmt: skip
 
 

@@ -457,6 +457,8 @@ disciplines! {
     Codel(crate::CodelConfig) = "codel", discipline Codel, "codel.rs", one_queue;
     /// Flows hashed to queues that take turns, new ones first, and CoDel on each.
     FqCodel(crate::FqCodelConfig) = "fq_codel", discipline FqCodel, "fq_codel.rs", fair_queueing;
+    /// Flows hashed to queues that take turns, new ones first, and PIE on each.
+    FqPie(crate::FqPieConfig) = "fq_pie", discipline FqPie, "fq_pie.rs", fair_queueing;
     /// CoDel for flows that respond and BLUE for those that do not.
     Cobalt(crate::CobaltConfig) = "cobalt", discipline Cobalt, "cobalt.rs", one_queue;
     /// Proportional integral controller enhanced: drops with a probability steered by the queueing delay.

@@ -11,7 +11,6 @@ pub const COUNTERPARTS: &[(&str, &str)] = &[
     ("fq", "`fq_codel` and `drr` share the link between flows"),
     ("hfsc", "`cbq` has classes with shares; the `rate` of the link limits all of them"),
     ("netem", "links have a `delay` and losses of their own; `drop_tail` has a limit"),
-    ("fq_pie", "FQ-PIE is not implemented: `fq_codel` shares between flows, `pie` does not"),
     ("hhf", "`afd` and `sfred` also find the flows that send most"),
     ("gred", "use `red`: a queue has one set of thresholds"),
 ];

@@ -27,7 +27,7 @@
 //! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs`, `pi2_controller.rs`, `signal.rs` | parts of several |
 //! | `config.rs` | queues as a file describes them, with the table of all disciplines |
 //! | `inner_queues.rs` | configurations that have queues inside, and traffic classes |
-//! | `parameters.rs` | parameters that several disciplines have: those of RED, CoDel and PI2 |
+//! | `parameters.rs` | parameters that several disciplines have: of RED, CoDel, PIE, PI2 |
 //! | `limit.rs`, `memory.rs` | the limit of a queue and checks of parameters; how much memory state takes |
 //! | all others, with their folders | one discipline each; its tests next to it in `*_tests.rs` or in its folder |
 //!
@@ -75,6 +75,7 @@ mod fifo;
 mod flow_info;
 mod flow_slots;
 mod fq_codel;
+mod fq_pie;
 mod fred;
 mod hash;
 mod heavy_hitters;
@@ -142,6 +143,7 @@ pub use feng_red::{FengRed, FengRedConfig};
 pub use fifo::Fifo;
 pub use flow_info::{FlowInfo, FlowKeysOnly, Hosts, SackOption, TcpHeader};
 pub use fq_codel::{FqCodel, FqCodelConfig, FqCodelPreset};
+pub use fq_pie::{FqPie, FqPieConfig};
 pub use fred::{Fred, FredConfig};
 pub use hash::{hash_flow, table_index};
 pub use heavy_hitters::HeavyHitterSet;
@@ -153,7 +155,7 @@ pub use penalty_box::{PenaltyBox, PenaltyBoxConfig};
 pub use pi::{Pi, PiConfig, PiDesign, PiGains};
 pub use pi2::{Pi2, Pi2Config};
 pub use pi2_controller::{Pi2Draw, Pi2Preset};
-pub use pie::{Pie, PieConfig};
+pub use pie::{Pie, PieConfig, PiePreset};
 pub use prio::{Prio, PrioBand, PrioConfig};
 pub use queue::Queue;
 pub use rate_label::RateLabel;

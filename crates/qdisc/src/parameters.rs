@@ -1,4 +1,4 @@
-//! The parameters that several disciplines share with RED, CoDel or PI2: each has its text and type here, once.
+//! The parameters that several disciplines share with RED, CoDel, PIE or PI2: each has its text and type here, once.
 
 /// Declares the configuration of a discipline, with its defaults. A field is the discipline's own, or one that the
 /// tables below have, as `red weight = 0.002, "0.002 (paper)";`: its default, and this in words. It may have its own
@@ -71,6 +71,13 @@ macro_rules! parameters {
 }
 
 macro_rules! parameter_type {
+    (pie preset) => { PiePreset };
+    (pie update_interval) => { Span };
+    (pie alpha) => { f64 };
+    (pie beta) => { f64 };
+    (pie max_burst) => { Span };
+    (pie derandomize) => { Option<bool> };
+    (pie mark_threshold) => { f64 };
     (pi2 preset) => { Pi2Preset };
     (pi2 target) => { Option<Span> };
     (pi2 update_interval) => { Option<Span> };
@@ -154,6 +161,47 @@ macro_rules! parameter_text {
     (codel ce_threshold) => {
         "Delay from which every ECN-capable packet is marked, regardless of the control law; for DCTCP and similar \
          senders."
+    };
+    (pie preset) => {
+        "Source of the rules in which implementations differ: RFC 8033 or Linux's `sch_pie`."
+    };
+    (pie target) => {
+        "QDELAY_REF: the target of the queueing delay."
+    };
+    (pie update_interval) => {
+        "T_UPDATE: period of the controller."
+    };
+    (pie alpha) => {
+        "Step of the probability at each tick for each second of delay above the target, at a probability of 10 % or \
+         more."
+    };
+    (pie beta) => {
+        "Step of the probability at each tick for each second by which the delay has grown, at a probability of 10 % \
+         or more."
+    };
+    (pie max_burst) => {
+        "MAX_BURST: time for which nothing is dropped early after a quiet time."
+    };
+    (pie mean_packet_size) => {
+        "MEAN_PKTSIZE: nothing is dropped early with at most two such packets queued; also the reference of \
+         `byte_mode`."
+    };
+    (pie byte_mode) => {
+        "Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`; with \
+         `linux` not beyond that size."
+    };
+    (pie derandomize) => {
+        "Whether drops are spread out: none until the probabilities of the packets since the last one add up to 0.85, \
+         and one for certain when they add up to 8.5 (RFC 8033, section 5.4)."
+    };
+    (pie cap_adjustment) => {
+        "Whether the probability rises by no more than 2 % a tick once it is at 10 % (RFC 8033, section 5.5)."
+    };
+    (pie ecn) => {
+        "Whether ECN-capable packets are marked instead of dropped early (RFC 8033, section 5.1)."
+    };
+    (pie mark_threshold) => {
+        "`mark_ecnth`: probability above which ECN-capable packets are dropped as well."
     };
     (pi2 preset) => {
         "Source of the rules in which implementations differ; any key below that is given overrides its rule."

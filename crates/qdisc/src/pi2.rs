@@ -35,7 +35,7 @@
 //!   queue had at each tick. A tick at the time of a packet comes before it.
 //!
 //! # Cost
-//! About 300 bytes, and 8 bytes for each packet queued. O(1) a packet: each is dropped or sent, with at most two random
+//! About 200 bytes, and 8 bytes for each packet queued. O(1) a packet: each is dropped or sent, with at most two random
 //! numbers. One call may drop all packets queued. Missed ticks cost about as much as 60 of them at most, with the
 //! default gains, however long the idle period was.
 //!

@@ -29,10 +29,16 @@
 //!   when a packet arrives or leaves, with the values known at each tick; a tick at the same time comes first.
 //! - The probability and its steps are whole multiples of 2^-52, so that any number of equal steps may be taken at once
 //!   with exactly the same result.
+//! - `preset = "linux"` selects the rules of Linux's `sch_pie` where they differ. With a delay above 250 ms the
+//!   probability rises by 2 % more a tick. On an empty queue it decays by 1/64 a tick, not by 2 %; with packets queued
+//!   it does not. The burst allowance is counted down by the time between departures, not by ticks. A packet is spared
+//!   for the delay of the last departure, not that of the last tick, and with less than two packets queued, not with
+//!   just two. Drops are spread out (`derandomize`), and the sum restarts after a mark only if that was drawn.
 //! - The burst allowance follows RFC 8033, section 4.4. ns-3 grants it only after the first packet, holds the
-//!   probability at 0 meanwhile and renews it after 1.5 s of quiet. Linux counts it down by departures.
-//! - Linux's additions (a faster rise above 250 ms of delay, another decay) are not offered.
-//! - The accumulated probability of `derandomize` restarts at 0 after a mark as well as after a drop.
+//!   probability at 0 meanwhile and renews it after 1.5 s of quiet.
+//! - Without `linux` the sum of `derandomize` restarts at 0 after a mark as well as after a drop.
+//! - Linux starts its timer half a second late, rounds its period to ticks of its clock, and has probabilities of 2^-56
+//!   and times of 64 ns. These are not copied, nor is its estimate from the departure rate.
 //!
 //! # Cost
 //! About 200 bytes, and 8 bytes for the arrival time of each packet queued. O(1) a packet, and at most one random
@@ -60,43 +66,36 @@ pub(crate) use aqm::{PieLaw, PieState};
 parameters! {
     /// Parameters of PIE.
     pub struct PieConfig {
-        /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets (Linux).
-        pub limit: QueueSize = QueueSize::Packets(1000);
-        /// QDELAY_REF: the target of the queueing delay. Default: 15 ms (RFC 8033, section 4.2).
-        pub target: Span = Span::from_milliseconds(15);
-        /// T_UPDATE: period of the controller. Default: 15 ms (RFC 8033, section 4.2).
-        pub update_interval: Span = Span::from_milliseconds(15);
-        /// Step of the probability at each tick for each second of delay above the target, at a probability of 10 % or
-        /// more. Default: 0.125 (RFC 8033, section 4.2).
-        pub alpha: f64 = 0.125;
-        /// Step of the probability at each tick for each second by which the delay has grown, at a probability of 10 %
-        /// or more. Default: 1.25 (RFC 8033, section 4.2).
-        pub beta: f64 = 1.25;
-        /// MAX_BURST: time for which nothing is dropped early after a quiet time. Default: 150 ms (RFC 8033, section
-        /// 4.4).
-        pub max_burst: Span = Span::from_milliseconds(150);
-        /// MEAN_PKTSIZE: nothing is dropped early with at most two such packets queued; also the reference of
-        /// `byte_mode`. Default: 1500 B, an Ethernet's MTU.
-        pub mean_packet_size: Bytes = Bytes(1500);
-        /// Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default:
-        /// no.
-        pub byte_mode: bool = false;
-        /// Whether drops are spread out: none until the probabilities of the packets since the last one add up to 0.85,
-        /// and one for certain when they add up to 8.5 (RFC 8033, section 5.4). Default: no.
-        pub derandomize: bool = false;
-        /// Whether the probability rises by no more than 2 % a tick once it is at 10 % (RFC 8033, section 5.5).
-        /// Default: yes.
-        pub cap_adjustment: bool = true;
+        pie preset = PiePreset::Rfc, "`rfc`";
+        queue limit = QueueSize::Packets(1000), "1000 packets (Linux)";
+        pie target = Span::from_milliseconds(15), "15 ms (RFC 8033, section 4.2)";
+        pie update_interval = Span::from_milliseconds(15), "15 ms (RFC 8033, section 4.2)";
+        pie alpha = 0.125, "0.125 (RFC 8033, section 4.2)";
+        pie beta = 1.25, "1.25 (RFC 8033, section 4.2)";
+        pie max_burst = Span::from_milliseconds(150), "150 ms (RFC 8033, section 4.4)";
+        pie mean_packet_size = Bytes(1500), "1500 B, an Ethernet's MTU";
+        pie byte_mode = false, "no";
+        pie derandomize = None, "no (linux: yes)";
+        pie cap_adjustment = true, "yes";
         /// Delay at which PIE becomes active; until then nothing is dropped early and the probability does not change.
         /// PIE becomes inactive when the probability is 0 and the delay is below half of the target, as in ns-3 (RFC
         /// 8033, section 5.3, uses a third of the buffer instead of the delay). Default: always active.
         pub active_threshold: Option<Span> = None;
-        /// Whether ECN-capable packets are marked instead of dropped early (RFC 8033, section 5.1). Default: no.
-        pub ecn: bool = false;
-        /// `mark_ecnth`: probability above which ECN-capable packets are dropped as well. Default: 0.1 (RFC 8033,
-        /// section 5.1).
-        pub mark_threshold: f64 = 0.1;
+        pie ecn = false, "no";
+        pie mark_threshold = 0.1, "0.1 (RFC 8033, section 5.1)";
     }
+}
+
+/// Source of the rules where implementations differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum PiePreset {
+    /// RFC 8033.
+    #[default]
+    Rfc,
+    /// Linux's `sch_pie`.
+    Linux,
 }
 
 /// The largest gain of the controller that is accepted: far beyond any that is stable.
@@ -144,7 +143,7 @@ impl Pie {
 
 impl Admission for Pie {
     fn admit(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> Verdict {
-        self.queue.catch_up(&self.law, offer.now);
+        self.queue.catch_up(&self.law, offer.now, offer.backlog.packets == 0);
         if !self.limit.fits(offer.backlog, arrival.len_bytes) {
             self.queue.overflowed();
             return Verdict::Drop(DropReason::Overflow);
@@ -161,9 +160,9 @@ impl Admission for Pie {
     }
 
     fn release(&mut self, _ticket: Ticket, _len_bytes: u32, backlog: Backlog, now: Time) {
-        self.queue.catch_up(&self.law, now);
+        self.queue.catch_up(&self.law, now, false);
         let sojourn_time = self.came_at.pop_front().map_or(Span::ZERO, |came_at| now.since(came_at));
-        self.queue.departed(&self.law, sojourn_time, backlog.packets == 0);
+        self.queue.departed(&self.law, sojourn_time, backlog.packets == 0, now);
     }
 
     fn state_bytes(&self) -> u64 {
@@ -181,3 +180,6 @@ impl Admission for Pie {
 #[cfg(test)]
 #[path = "pie_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod linux_tests;

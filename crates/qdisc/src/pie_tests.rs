@@ -50,7 +50,7 @@ fn the_probability_decays_by_two_percent_a_tick_while_there_is_no_delay() {
     for (probability, delay, before, expected) in cases {
         let state =
             ControllerState { probability, delay_before: milliseconds(before), ..ControllerState::quiet(Span::ZERO) };
-        let after = controller.ticks(state, milliseconds(delay), 1).probability;
+        let after = controller.ticks(state, milliseconds(delay), true, 1).probability;
         assert!((after - expected).abs() < 1e-14, "{after} instead of {expected}");
     }
 }
@@ -164,7 +164,7 @@ fn marks_below_the_threshold_as_in_ns3s_suite() {
 
 #[test]
 fn derandomized_drops_as_in_ns3s_suite() {
-    let config = PieConfig { derandomize: true, ..suite() };
+    let config = PieConfig { derandomize: Some(true), ..suite() };
     let twelfth = plain(&config, 15);
     assert!(twelfth.early > 0);
     let mut grown = 0;
@@ -255,7 +255,7 @@ fn verdict(config: &PieConfig, probability: f64, accumulated: f64, ecn: Ecn, rng
 #[test]
 fn derandomized_drops_wait_for_85_percent_and_are_certain_at_850() {
     // RFC 8033, section 5.4: the sum with this packet's probability.
-    let config = PieConfig { derandomize: true, ..PieConfig::default() };
+    let config = PieConfig { derandomize: Some(true), ..PieConfig::default() };
     let mut rng = rng();
     for (accumulated, probability, drops) in
         [(-0.16, 1.0, 0..=0), (-0.15, 1.0, 50..=50), (7.9, 0.5, 10..=40), (8.0, 0.5, 50..=50)]
@@ -272,7 +272,7 @@ fn derandomized_drops_wait_for_85_percent_and_are_certain_at_850() {
 #[test]
 fn marks_up_to_ten_percent_and_drops_above() {
     // RFC 8033, section 5.1. The sum makes each packet's signal certain.
-    let config = PieConfig { derandomize: true, ecn: true, ..PieConfig::default() };
+    let config = PieConfig { derandomize: Some(true), ecn: true, ..PieConfig::default() };
     let mut rng = rng();
     let mark = Verdict::Mark(Ticket::default(), MarkReason::Early);
     let drop = Verdict::Drop(DropReason::Early);
@@ -326,9 +326,15 @@ fn an_empty_queue_has_no_delay() {
 }
 
 /// This many ticks, one by one.
-fn one_by_one(controller: &Controller, mut state: ControllerState, delay: Span, ticks: u64) -> ControllerState {
+fn one_by_one(
+    controller: &Controller,
+    mut state: ControllerState,
+    delay: Span,
+    is_empty: bool,
+    ticks: u64,
+) -> ControllerState {
     for _ in 0..ticks {
-        state = controller.ticks(state, delay, 1);
+        state = controller.ticks(state, delay, is_empty, 1);
     }
     state
 }
@@ -340,18 +346,22 @@ proptest! {
     fn ticks_made_up_for_are_as_ticks_in_time(
         delays in prop::collection::vec((prop_oneof![
             Just(0_u64), Just(15_000_000_000), 0_u64..40_000_000_000, 14_999_000_000_u64..15_001_000_000,
-        ], 0_u64..3000), 1..8),
+            200_000_000_000_u64..300_000_000_000,
+        ], 0_u64..3000, any::<bool>()), 1..8),
+        is_linux: bool,
         max_burst in prop_oneof![Just(0_u64), 0_u64..40_000_000_000_000],
         cap_adjustment: bool,
         alpha in prop_oneof![Just(0.125), Just(0.0), 0.0..10.0],
     ) {
         let max_burst = Span::from_picoseconds(max_burst);
-        let controller = Controller::new(&PieConfig { max_burst, cap_adjustment, alpha, ..PieConfig::default() });
+        let preset = if is_linux { PiePreset::Linux } else { PiePreset::Rfc };
+        let config = PieConfig { preset, max_burst, cap_adjustment, alpha, ..PieConfig::default() };
+        let controller = Controller::new(&config);
         let (mut at_once, mut in_time) = (ControllerState::quiet(max_burst), ControllerState::quiet(max_burst));
-        for (delay, ticks) in delays {
+        for (delay, ticks, is_empty) in delays {
             let delay = Span::from_picoseconds(delay);
-            at_once = controller.ticks(at_once, delay, ticks);
-            in_time = one_by_one(&controller, in_time, delay, ticks);
+            at_once = controller.ticks(at_once, delay, is_empty, ticks);
+            in_time = one_by_one(&controller, in_time, delay, is_empty, ticks);
             prop_assert_eq!(at_once, in_time);
         }
     }
@@ -369,9 +379,9 @@ fn years_of_silence_pass_at_once() {
     for delay in [Span::ZERO, config.target, config.target + Span::from_picoseconds(10), milliseconds(14), Span::MAX] {
         for probability in [0.0, 1e-7, 0.05, 1.0] {
             let state = ControllerState { probability, ..ControllerState::quiet(config.max_burst) };
-            let after = controller.ticks(state, delay, u64::MAX);
+            let after = controller.ticks(state, delay, true, u64::MAX);
             assert!((0.0..=1.0).contains(&after.probability));
-            assert_eq!(after, controller.ticks(after, delay, u64::MAX), "it is at rest");
+            assert_eq!(after, controller.ticks(after, delay, true, u64::MAX), "it is at rest");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The congestion signal for one packet.
 
-/// What an AQM does with a packet.
+/// The decision of an AQM on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
     /// Passes it on as it is.

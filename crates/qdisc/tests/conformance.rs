@@ -1,7 +1,7 @@
 //! Every discipline passes the conformance suite, with its defaults and with the parameters that change its course.
 
-#[path = "conformance/pi2_family.rs"]
-mod pi2_family;
+#[path = "conformance/pie_and_pi2.rs"]
+mod pie_and_pi2;
 
 use std::sync::Mutex;
 
@@ -11,7 +11,7 @@ use forebay_testkit::{
     Call, Order, TestPacket, Work, bounded_memory, conformance, conformance_in_order, conformance_law,
 };
 use forebay_units::{Bytes, QueueSize};
-use pi2_family::{dualpi2, dualpi2_work, pi2, pi2_work};
+use pie_and_pi2::{dualpi2, dualpi2_work, fq_pie, fq_pie_work, pi2, pi2_work, pie};
 
 const LINK: Rate = Rate::megabits(100);
 const SMALL: QueueSize = QueueSize::Packets(20);
@@ -351,18 +351,6 @@ fn cobalt() -> CobaltConfig {
     }
 }
 
-fn pie() -> PieConfig {
-    PieConfig {
-        limit: SMALL,
-        target: Span::from_microseconds(20),
-        update_interval: Span::from_microseconds(20),
-        alpha: 1000.0,
-        beta: 1000.0,
-        max_burst: Span::from_microseconds(100),
-        ..PieConfig::default()
-    }
-}
-
 conforms!(drop_tail: law DropTail, DropTailConfig { limit: SMALL }, Work::law(0));
 conforms!(drop_tail_in_bytes: law DropTail, DropTailConfig { limit: QueueSize::Bytes(20_000) }, Work::law(0));
 conforms!(red_defaults: law Red, RedConfig::default(), Work::law(1));
@@ -537,7 +525,17 @@ conforms!(cobalt_ecn: discipline Cobalt,
     CobaltConfig { ecn: true, ce_threshold: Some(Span::ZERO), ..cobalt() }, cobalt_work(20));
 conforms!(pie_defaults: law Pie, PieConfig::default(), Work::law(1));
 conforms!(pie_small: law Pie, pie(), Work::law(1));
-conforms!(pie_ecn: law Pie, PieConfig { ecn: true, mark_threshold: 1.0, derandomize: true, ..pie() }, Work::law(1));
+conforms!(pie_ecn: law Pie,
+    PieConfig { ecn: true, mark_threshold: 1.0, derandomize: Some(true), ..pie() }, Work::law(1));
+conforms!(pie_as_in_linux: law Pie,
+    PieConfig { preset: PiePreset::Linux, ecn: true, mark_threshold: 1.0, byte_mode: true, ..pie() }, Work::law(1));
+conforms!(fq_pie_memory: bounded discipline FqPie, FqPieConfig::default(), fq_pie_work());
+conforms!(fq_pie_defaults: discipline FqPie, FqPieConfig::default(), fq_pie_work());
+conforms!(fq_pie_small: discipline FqPie, fq_pie(), fq_pie_work());
+conforms!(fq_pie_as_in_the_rfcs: discipline FqPie,
+    FqPieConfig { preset: PiePreset::Rfc, ecn: true, mark_threshold: 1.0, ..fq_pie() }, fq_pie_work());
+conforms!(fq_pie_in_bytes: discipline FqPie,
+    FqPieConfig { limit: QueueSize::Bytes(20_000), memory_limit: Bytes(5000), ..fq_pie() }, fq_pie_work());
 conforms!(pie_active_by_delay: law Pie,
     PieConfig { active_threshold: Some(Span::from_microseconds(50)), byte_mode: true, ..pie() }, Work::law(1));
 

@@ -19,6 +19,8 @@ QUEUES: dict[str, dict[str, Any]] = {
     "afd": {},
     "sfb": {},
     "fq_codel": {},
+    "fq_pie": {},
+    "dualpi2": {},
     # A cap above the fair share of 16.7 Mb/s: BREATHe requires it.
     "breathe": {"flow_rate_limit": "25 Mbps"},
 }

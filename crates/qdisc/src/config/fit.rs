@@ -40,7 +40,7 @@ const LEAST_TARGET: u64 = 10;
 const PI_PACKETS_PER_SECOND: f64 = 3750.0;
 
 /// Disciplines whose packet size has 1500 B by default.
-const OF_FULL_PACKETS: [&str; 4] = ["codel", "fq_codel", "cobalt", "pie"];
+const OF_FULL_PACKETS: [&str; 5] = ["codel", "fq_codel", "cobalt", "pie", "fq_pie"];
 
 /// Value of a fitted parameter.
 #[derive(Clone, Debug, PartialEq)]

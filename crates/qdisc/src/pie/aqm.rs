@@ -1,8 +1,8 @@
 //! PIE on one queue: which packets signal congestion, and the delay that steers the controller (RFC 8033, sections 4
 //! and 5).
 
-use super::PieConfig;
 use super::controller::{Controller, ControllerState};
+use super::{PieConfig, PiePreset};
 use crate::signal::Signal;
 use crate::{Ecn, ParameterError, Rng, Span, Time, uniform};
 
@@ -24,15 +24,20 @@ impl PieLaw {
     /// The law with these parameters; FQ-PIE has them under the same names.
     pub fn new(config: &PieConfig) -> Result<Self, ParameterError> {
         config.check()?;
+        let is_linux = config.preset == PiePreset::Linux;
         Ok(Self {
             controller: Controller::new(config),
-            small_queue_bytes: config.mean_packet_size.0.saturating_mul(2),
+            small_queue_bytes: config.mean_packet_size.0.saturating_mul(2) - u64::from(is_linux),
             size_factor: config.byte_mode.then(|| 1.0 / config.mean_packet_size.0 as f64),
-            derandomize: config.derandomize,
+            derandomize: config.derandomize.unwrap_or(is_linux),
             active_threshold: config.active_threshold,
             ecn: config.ecn,
             mark_threshold: config.mark_threshold,
         })
+    }
+
+    fn is_linux(&self) -> bool {
+        self.controller.preset == PiePreset::Linux
     }
 }
 
@@ -47,6 +52,8 @@ pub(crate) struct PieState {
     pub delay: Span,
     /// `accu_prob`: the probabilities of the packets since the last drop, added up.
     pub accumulated: f64,
+    /// `dq_tstamp` of Linux: when the last packet left, unless the queue has been quiet since.
+    departed_at: Time,
 }
 
 impl PieState {
@@ -58,11 +65,13 @@ impl PieState {
             next_tick: Time::ZERO.saturating_add(law.controller.update_interval),
             delay: Span::ZERO,
             accumulated: 0.0,
+            departed_at: Time::NEVER,
         }
     }
 
-    /// Makes up for the ticks until `now`. Between packets nothing changes of what they depend on.
-    pub fn catch_up(&mut self, law: &PieLaw, now: Time) {
+    /// Makes up for the ticks until `now`. Between packets nothing changes of what they depend on: the delay, and
+    /// whether the queue is empty.
+    pub fn catch_up(&mut self, law: &PieLaw, now: Time, is_empty: bool) {
         if now < self.next_tick {
             return;
         }
@@ -74,7 +83,11 @@ impl PieState {
         if !self.active {
             return;
         }
-        self.state = law.controller.ticks(self.state, self.delay, ticks);
+        self.state = law.controller.ticks(self.state, self.delay, is_empty, ticks);
+        if law.is_linux() && self.state.is_quiet {
+            self.accumulated = 0.0;
+            self.departed_at = Time::NEVER;
+        }
         // RFC 8033, section 5.3.
         if law.active_threshold.is_some() && self.state.is_quiet {
             self.active = false;
@@ -87,11 +100,14 @@ impl PieState {
         if !self.falls(law, len_bytes, backlog_bytes, rng) {
             return Signal::None;
         }
-        self.accumulated = 0.0;
         // RFC 8033, section 5.1.
         if law.ecn && ecn.is_capable() && self.state.probability <= law.mark_threshold {
+            if !law.is_linux() {
+                self.accumulated = 0.0;
+            }
             Signal::Mark
         } else {
+            self.accumulated = 0.0;
             Signal::Drop
         }
     }
@@ -102,12 +118,16 @@ impl PieState {
         if !self.active || burst_allowance > Span::ZERO {
             return false;
         }
-        let is_short = law.controller.is_low(delay_before) && probability < 0.2;
+        let delay = if law.is_linux() { self.delay } else { delay_before };
+        let is_short = law.controller.is_low(delay) && probability < 0.2;
         if is_short || backlog_bytes <= law.small_queue_bytes {
             return false;
         }
         let probability = match law.size_factor {
-            Some(size_factor) => probability * f64::from(len_bytes) * size_factor,
+            Some(size_factor) => {
+                let size = f64::from(len_bytes) * size_factor;
+                probability * if law.is_linux() { size.min(1.0) } else { size }
+            }
             None => probability,
         };
         // RFC 8033, section 5.4.
@@ -123,7 +143,11 @@ impl PieState {
                 return true;
             }
         }
-        uniform(rng) < probability
+        let falls = uniform(rng) < probability;
+        if falls {
+            self.accumulated = 0.0;
+        }
+        falls
     }
 
     /// A packet has found no room.
@@ -132,8 +156,14 @@ impl PieState {
     }
 
     /// A packet has left after `sojourn_time`. The ticks must have been caught up on.
-    pub fn departed(&mut self, law: &PieLaw, sojourn_time: Span, is_empty: bool) {
+    pub fn departed(&mut self, law: &PieLaw, sojourn_time: Span, is_empty: bool, now: Time) {
         self.delay = if is_empty { Span::ZERO } else { sojourn_time };
+        if law.is_linux() {
+            // `pie_process_dequeue`.
+            let since_last = now.since(self.departed_at);
+            self.state.burst_allowance = self.state.burst_allowance.saturating_sub(since_last);
+            self.departed_at = now;
+        }
         // RFC 8033, section 5.3: with the first delay at the threshold everything starts as new.
         if !self.active && law.active_threshold.is_some_and(|threshold| self.delay >= threshold) {
             self.active = true;

@@ -1,8 +1,12 @@
 //! The controller of PIE: how the drop probability and the burst allowance move from tick to tick (RFC 8033, sections
 //! 4.2 and 4.4).
 
-use super::PieConfig;
+use super::{PieConfig, PiePreset};
 use crate::Span;
+
+/// Linux: the delay above which the probability rises faster, and by how much a tick.
+const LONG_DELAY: Span = Span::from_milliseconds(250);
+const LONG_DELAY_STEP: f64 = 0.02;
 
 /// The least difference of two probabilities: sums and small multiples of multiples of it are exact.
 const GRAIN: f64 = 1.0 / (1_u64 << 52) as f64;
@@ -14,6 +18,7 @@ const SCALES: [(f64, f64); 7] =
 /// The gains and times of the controller.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Controller {
+    pub preset: PiePreset,
     alpha: f64,
     beta: f64,
     target: Span,
@@ -46,6 +51,7 @@ impl ControllerState {
 impl Controller {
     pub fn new(config: &PieConfig) -> Self {
         Self {
+            preset: config.preset,
             alpha: config.alpha,
             beta: config.beta,
             target: config.target,
@@ -60,11 +66,11 @@ impl Controller {
         delay < Span::from_picoseconds(self.target.picoseconds().div_ceil(2))
     }
 
-    /// This many ticks with one and the same delay. Ticks that only repeat the step of the one before are taken at
-    /// once; those after which nothing changes are left out.
-    pub fn ticks(&self, mut state: ControllerState, delay: Span, mut ticks: u64) -> ControllerState {
+    /// This many ticks with one and the same delay; `is_empty` is whether the queue was meanwhile. Ticks that only
+    /// repeat the step of the one before are taken at once; those after which nothing changes are left out.
+    pub fn ticks(&self, mut state: ControllerState, delay: Span, is_empty: bool, mut ticks: u64) -> ControllerState {
         while ticks > 0 {
-            let after = self.tick(state, delay);
+            let after = self.tick(state, delay, is_empty);
             ticks -= 1;
             if after == state {
                 break;
@@ -74,24 +80,37 @@ impl Controller {
             if alike > 0 {
                 let step = self.step(state.probability, delay, state.delay_before);
                 state.probability = (state.probability + alike as f64 * step).clamp(0.0, 1.0);
-                let counted = self.update_interval.picoseconds().saturating_mul(alike);
-                state.burst_allowance = state.burst_allowance.saturating_sub(Span::from_picoseconds(counted));
+                state.burst_allowance = self.counted_down(state.burst_allowance, alike);
                 ticks -= alike;
             }
         }
         state
     }
 
-    /// One tick.
-    fn tick(&self, state: ControllerState, delay: Span) -> ControllerState {
-        let mut probability = state.probability + self.step(state.probability, delay, state.delay_before);
-        if delay == Span::ZERO && state.delay_before == Span::ZERO {
-            probability = libm::floor(probability * 0.98 / GRAIN) * GRAIN;
+    /// The burst allowance after this many ticks. Linux counts it down by departures.
+    fn counted_down(&self, burst_allowance: Span, ticks: u64) -> Span {
+        match self.preset {
+            PiePreset::Rfc => {
+                let counted = self.update_interval.picoseconds().saturating_mul(ticks);
+                burst_allowance.saturating_sub(Span::from_picoseconds(counted))
+            }
+            PiePreset::Linux => burst_allowance,
         }
-        let probability = probability.clamp(0.0, 1.0);
+    }
+
+    /// One tick.
+    fn tick(&self, state: ControllerState, delay: Span, is_empty: bool) -> ControllerState {
+        let step = self.step(state.probability, delay, state.delay_before);
+        let mut probability = (state.probability + step).clamp(0.0, 1.0);
+        if delay == Span::ZERO && state.delay_before == Span::ZERO {
+            probability = match self.preset {
+                PiePreset::Rfc => libm::floor(probability * 0.98 / GRAIN) * GRAIN,
+                PiePreset::Linux if is_empty => probability - libm::floor(probability / 64.0 / GRAIN) * GRAIN,
+                PiePreset::Linux => probability,
+            };
+        }
         let is_quiet = probability == 0.0 && self.is_low(delay) && self.is_low(state.delay_before);
-        let burst_allowance =
-            if is_quiet { self.max_burst } else { state.burst_allowance.saturating_sub(self.update_interval) };
+        let burst_allowance = if is_quiet { self.max_burst } else { self.counted_down(state.burst_allowance, 1) };
         ControllerState { probability, delay_before: delay, burst_allowance, is_quiet }
     }
 
@@ -102,7 +121,10 @@ impl Controller {
         let (.., divisor) = range(probability);
         let step = (self.alpha * error + self.beta * growth) / divisor;
         // RFC 8033, section 5.5.
-        let step = if self.cap_adjustment && probability >= 0.1 { step.min(0.02) } else { step };
+        let mut step = if self.cap_adjustment && probability >= 0.1 { step.min(0.02) } else { step };
+        if self.preset == PiePreset::Linux && delay > LONG_DELAY {
+            step += LONG_DELAY_STEP;
+        }
         libm::round(step / GRAIN) * GRAIN
     }
 

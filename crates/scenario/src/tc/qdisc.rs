@@ -1,7 +1,7 @@
 //! The qdisc of Linux for a discipline, with the parameters that it does not have.
 
 use forebay_qdisc::{
-    CobaltConfig, CodelConfig, DrrConfig, FqCodelConfig, FqCodelPreset, PieConfig, SfbConfig, SfbDropRule,
+    CobaltConfig, CodelConfig, DrrConfig, FqCodelConfig, FqCodelPreset, PieConfig, PiePreset, SfbConfig, SfbDropRule,
     SfbRateLimitScope, SfqConfig, SfqPlacement, SquareRoot,
 };
 use forebay_units::{Bytes, QueueSize, Span};
@@ -258,6 +258,7 @@ fn pie(config: &PieConfig, port: Port) -> Qdisc {
     let gain = |value: f64| (value * PIE_GAIN).round().clamp(0.0, 32.0);
     let rounded = [config.alpha, config.beta].iter().any(|&value| gain(value) != value * PIE_GAIN);
     let (default, is_set) = (PieConfig::default(), |text: &str| format!("{text} in Linux."));
+    let spreads_out = config.derandomize.unwrap_or(config.preset == PiePreset::Linux);
     Qdisc::new("pie")
         .packet_limit(config.limit, port)
         .with("target", time(config.target))
@@ -270,7 +271,7 @@ fn pie(config: &PieConfig, port: Port) -> Qdisc {
         .note_if(rounded, "alpha, beta: Linux takes multiples of 1/16 up to 2.")
         .note_if(config.max_burst != default.max_burst, is_set("max_burst: 150 ms"))
         .note_if(config.mean_packet_size != MTU, is_set("mean_packet_size: the interface's MTU"))
-        .note_if(!config.derandomize, "derandomize = false: Linux spreads drops out.")
+        .note_if(!spreads_out, "derandomize = false: Linux spreads drops out.")
         .note_if(!config.cap_adjustment, "cap_adjustment = false: Linux caps it.")
         .note_if(config.active_threshold.is_some(), "active_threshold: Linux's PIE is always active.")
         .note_if(config.mark_threshold != default.mark_threshold, is_set("mark_threshold: 0.1"))
