@@ -17,8 +17,8 @@
 //! | `discipline.rs` | the seam of a discipline that holds packets, and the sink of what it drops |
 //! | `queue.rs`, `custom.rs` | either of them as built from a configuration; one from outside this crate |
 //! | `arrival.rs`, `rate_label.rs`, `backlog.rs` | the input of both: a packet's properties and the queue |
-//! | `server.rs`, `class_queues.rs`, `peeked.rs` | the loop that asks a discipline for packets; the same for one for each
-//! class; a discipline whose next packet is looked at |
+//! | `server.rs`, `class_queues.rs` | the loop that asks a discipline for packets; the same for one for each class |
+//! | `peeked.rs` | a discipline whose next packet is looked at before it leaves |
 //! | `fifo.rs`, `line.rs` | the queue behind a law; a link that sends what a discipline gives, without a simulator |
 //! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `indexed_heap.rs` | ways to hold packets |
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
