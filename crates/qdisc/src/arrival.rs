@@ -141,9 +141,8 @@ drop_reasons! {
         Evicted = "dropped_evicted",
         /// The input port is shut or throttled.
         InputPort = "dropped_input_port",
-        /// The flow is held to a fixed rate (SFB's limiter, the penalty box), or the packet is longer than a shaper ever
-        /// lets through (TBF's bucket, taprio's
-        /// windows).
+        /// The flow is held to a fixed rate (SFB's limiter, the penalty box), or the packet is longer than any that the
+        /// discipline lets through (TBF's bucket, taprio's windows).
         RateLimit = "dropped_rate_limit",
         /// The flow is over its fair share (AFD, CSFQ, RED-PD, BREATHe).
         FairShare = "dropped_fair_share",

@@ -478,7 +478,7 @@ disciplines! {
     Taprio(TaprioConfig<QueueSpec<G>>) = "taprio", classes Taprio, "taprio.rs", classes;
     /// A token bucket: lets through a rate, and a burst after an idle time.
     Tbf(TbfConfig<QueueSpec<G>>) = "tbf", queues Tbf, "tbf.rs", classes;
-    /// Hierarchical token buckets: a tree of classes with guaranteed rates and ceilings, whose leaves have queues of any
+    /// Hierarchical token buckets: a tree of classes with guaranteed rates and ceilings; its leaves have queues of any
     /// kind.
     Htb(HtbConfig<QueueSpec<G>>) = "htb", classes Htb, "htb.rs", classes;
 }
@@ -539,7 +539,8 @@ mod tests {
                 "cbq: `default_class` must",
             ),
             (
-                "cbq.classes = [{ name = 'a', share = -1, queue.drr = {} }, { name = 'b', queue.red.limit = '0 packets' }]",
+                "cbq.classes = [{ name = 'a', share = -1, queue.drr = {} }, \
+                 { name = 'b', queue.red.limit = '0 packets' }]",
                 "cbq.classes.1.queue.red.limit",
                 "red: `limit` must",
             ),

@@ -1,4 +1,4 @@
-//! HTB, hierarchical token buckets: a tree of classes, each with a guaranteed rate and a ceiling up to which it borrows.
+//! HTB, hierarchical token buckets: a tree of classes, each with a guaranteed rate and a ceiling for what it borrows.
 //!
 //! # What it does
 //! HTB gives each class a guaranteed `rate`. A class that needs more borrows from its parent what others leave, up to

@@ -19,7 +19,7 @@
 //! | `arrival.rs`, `rate_label.rs`, `backlog.rs` | the input of both: a packet's properties and the queue |
 //! | `flow_info.rs` | hosts and headers of a packet, for disciplines that need more |
 //! | `server.rs`, `class_queues.rs` | the loop that asks a discipline for packets; the same for one for each class |
-//! | `peeked.rs` | a discipline whose next packet is known before it leaves |
+//! | `peeked.rs` | a discipline whose next packet is looked at before it leaves |
 //! | `fifo.rs`, `line.rs` | the queue behind a law; a link that sends what a discipline gives, without a simulator |
 //! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `packet_pool.rs` | ways to hold packets |
 //! | `new_old_lists.rs`, `indexed_heap.rs` | orders of flow queues |

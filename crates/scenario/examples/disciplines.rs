@@ -2,8 +2,8 @@
 //! document. `cargo run --release --example disciplines -- [NAME…]` measures only those named.
 //!
 //! Every discipline of the catalogue is measured with its default parameters at a port of 100 Mb/s that is offered 1.2
-//! times as much, in packets of 1000 bytes, evenly from all flows. Those that have no defaults have eight classes with a
-//! FIFO queue each.
+//! times as much, in packets of 1000 bytes, evenly from all flows. Those without defaults have eight classes, each with
+//! a FIFO queue.
 
 #![allow(clippy::print_stdout, reason = "a command-line program")]
 
@@ -14,18 +14,23 @@ const RATE: &str = "100 Mbps";
 const LOAD: f64 = 1.2;
 const FLOWS: [usize; 3] = [16, 1_000, 100_000];
 
-/// Makes the parameters of a discipline: their keys and values.
-type Parameters = fn() -> Vec<(&'static str, String)>;
-
-/// The parameters of disciplines without defaults. HTB has two levels, and classes that borrow.
-const PARAMETERS: [(&str, Parameters); 2] = [
-    ("cbq", || vec![("classes", classes("share = 1, queue = 'drop_tail'"))]),
-    ("htb", || {
-        let root = "{ name = 'root', rate = '90 Mbps' }";
-        let leaves = classes("parent = 'root', rate = '5 Mbps', ceil = '90 Mbps'");
-        vec![("classes", leaves.replacen('[', &format!("[{root}, "), 1))]
-    }),
-];
+/// The parameters of a discipline without defaults. HTB has two levels, and classes that borrow.
+fn parameters(discipline: &str) -> Option<Vec<(&'static str, String)>> {
+    let fifo = || classes("queue = 'drop_tail'");
+    match discipline {
+        "cbq" => Some(vec![("classes", fifo())]),
+        "htb" => {
+            let leaves = classes("parent = 'root', rate = '5 Mbps', ceil = '90 Mbps'");
+            Some(vec![("classes", leaves.replacen('[', "[{ name = 'root', rate = '90 Mbps' }, ", 1))])
+        }
+        "taprio" => {
+            let interval = |open: &str| format!("{{ open = [{open}], interval = '500 us' }}");
+            let schedule = format!("[{}, {}]", interval("'0', '1', '2', '3'"), interval("'4', '5', '6', '7'"));
+            Some(vec![("classes", fifo()), ("schedule", schedule)])
+        }
+        _ => None,
+    }
+}
 
 /// A list of eight classes, for the traffic classes of the measurement.
 fn classes(parameters: &str) -> String {
@@ -38,7 +43,7 @@ fn main() -> Result<(), String> {
     let choices = choices().into_iter().filter(|choice| choice.kind == "discipline");
     let (mut measured, mut skipped) = (Vec::new(), Vec::new());
     for choice in choices.filter(|choice| named.is_empty() || named.contains(&choice.name)) {
-        let parameters = PARAMETERS.iter().find(|(name, _)| *name == choice.name).map(|(_, parameters)| parameters());
+        let parameters = parameters(&choice.name);
         if parameters.is_none() && !choice.has_defaults() {
             skipped.push(choice.name);
             continue;

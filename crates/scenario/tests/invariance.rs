@@ -6,8 +6,8 @@ mod support;
 
 use forebay_engine::RunResult;
 use forebay_records::{Column, Table};
-use forebay_scenario::{Choice, Scenario, choices, run};
-use support::{LOSSLESS, TWO_SWITCHES, classed, flows};
+use forebay_scenario::{Scenario, choices, run};
+use support::{LOSSLESS, TWO_SWITCHES, classed, disciplines, flows};
 
 /// Columns that may differ: the memory of disciplines, of which samples see more, and the place of a flow in a table.
 const LEFT_OUT: [&str; 2] = ["state_bytes", "bucket"];
@@ -50,15 +50,6 @@ fn assert_same(what: &str, one: &str, other: &str) {
         assert_eq!(one, other, "{what}");
     }
     assert_eq!(one.len(), other.len(), "{what}");
-}
-
-/// Every discipline, with its name and its text in a scenario.
-fn disciplines() -> Vec<(String, String)> {
-    let all = choices().into_iter().filter(|choice| choice.kind == "discipline");
-    let bare = all.filter(Choice::has_defaults).map(|choice| (choice.name.clone(), format!("\"{}\"", choice.name)));
-    let classes = "{ cbq = { classes = [{ name = \"a\", classes = [1], rate = \"2 Mbps\", queue = \"blue\" }, \
-                   { name = \"b\", queue = \"red_pd\" }] } }";
-    bare.chain([("cbq".to_owned(), classes.to_owned())]).collect()
 }
 
 /// Schemes of congestion management.

@@ -5,7 +5,7 @@
 
 use forebay_engine::RunResult;
 use forebay_records::{Column, Series, Table};
-use forebay_scenario::{Scenario, run};
+use forebay_scenario::{Choice, Scenario, choices, run};
 
 /// Links of the E2CM proposal, with memory and watermarks of its switches and adapters.
 pub const LOSSLESS: &str = r#"
@@ -28,6 +28,46 @@ switches = [
 ]
 trunks = [["ES1", "C0"], ["ES2", "C0"], ["ES3", "C0"], ["ES4", "C0"]]
 "#;
+
+/// Queues with classes, for traffic classes from 0 on.
+const CLASSES: [(&str, &str); 4] = [
+    (
+        "cbq",
+        r#"{ cbq = { classes = [
+            { name = "a", classes = [1], rate = "2 Mbps", queue = "blue" }, { name = "b", queue = "red_pd" },
+        ] } }"#,
+    ),
+    (
+        "htb",
+        r#"{ htb = { default_class = "b", classes = [
+            { name = "root", rate = "4 Mbps" },
+            { name = "a", parent = "root", classes = [1], rate = "1 Mbps", ceil = "3 Mbps" },
+            { name = "b", parent = "root", rate = "2 Mbps", ceil = "4 Mbps", queue = "codel" },
+        ] } }"#,
+    ),
+    (
+        "taprio",
+        r#"{ taprio = {
+            classes = [{ name = "a", classes = [1] }, { name = "b", queue = "fq_codel" }],
+            schedule = [{ open = ["a"], interval = "7 ms" }, { open = ["a", "b"], interval = "20 ms" }],
+        } }"#,
+    ),
+    (
+        "bands and a shaper",
+        r#"{ ets = { strict = 1, bands = [
+            { name = "a", classes = [1], queue = { tbf = { rate = "1 Mbps" } } },
+            { name = "b", classes = [2], queue = "red" },
+            { name = "c", quantum = "500 B" },
+        ] } }"#,
+    ),
+];
+
+/// Every discipline, with its name and its text in a scenario.
+pub fn disciplines() -> Vec<(String, String)> {
+    let all = choices().into_iter().filter(|choice| choice.kind == "discipline");
+    let bare = all.filter(Choice::has_defaults).map(|choice| (choice.name.clone(), format!("\"{}\"", choice.name)));
+    bare.chain(CLASSES.map(|(name, queue)| (name.to_owned(), queue.to_owned()))).collect()
+}
 
 /// One switch `SW` with the nodes 1, 2, …
 pub fn star(nodes: usize) -> String {

@@ -37,6 +37,12 @@ static QUEUES: LazyLock<Vec<String>> = LazyLock::new(|| {
          priority = 1, queue = \"red\" }] } }",
         "{ cbq = { classes = [{ name = \"a\", classes = [1, 2], share = 3.0, queue = { drop_tail = { limit = \
          \"5 packets\" } } }, { name = \"b\", rate = \"900 kbps\", burst = \"2 KB\", queue = \"codel\" }] } }",
+        "{ htb = { classes = [{ name = \"r\", rate = <r0> }, { name = \"a\", parent = \"r\", classes = [1], rate = \
+         \"100 kbps\", ceil = <r0>, queue = \"codel\" }] } }",
+        "{ taprio = { classes = [{ name = \"a\", classes = [1, 2] }, { name = \"b\" }], base_time = \"1 ms\", \
+         schedule = [{ open = [\"a\"], interval = \"30 ms\" }, { open = [\"a\", \"b\"], interval = \"50 ms\" }] } }",
+        "{ ets = { strict = 1, bands = [{ name = \"a\", classes = [1], queue = { tbf = { rate = <r0>, burst = \
+         \"64 KB\" } } }, { name = \"b\", queue = \"sfq\" }] } }",
         "{ dbl = { flow_table = \"shared\", flow_table_entries = 64, rehash_interval = \"7 ms\" } }",
         "{ drop_tail = { limit = \"1 packet\" } }",
         "{ sfq = { buckets = 4, limit = \"20 packets\", perturbation_interval = \"3 ms\" } }",
