@@ -129,7 +129,7 @@ macro_rules! limit {
         None
     }};
     ($seam:ident $config:expr) => {
-        Some($config.limit)
+        $config.limit.into()
     };
 }
 
@@ -421,6 +421,8 @@ disciplines! {
     Codel(crate::CodelConfig) = "codel", discipline Codel, "codel.rs", one_queue;
     /// Flows hashed to queues that take turns, new ones first, and CoDel on each.
     FqCodel(crate::FqCodelConfig) = "fq_codel", discipline FqCodel, "fq_codel.rs", fair_queueing;
+    /// Shaper, tins, fairness by host and flow, and COBALT: the queue of a home gateway in Linux.
+    Cake(crate::CakeConfig) = "cake", discipline Cake, "cake.rs", fair_queueing;
     /// CoDel for flows that respond and BLUE for those that do not.
     Cobalt(crate::CobaltConfig) = "cobalt", discipline Cobalt, "cobalt.rs", one_queue;
     /// Proportional integral controller enhanced: drops with a probability steered by the queueing delay.

@@ -55,15 +55,12 @@ use crate::codel::{CodelConfig, ControlLaw, ControlState, SquareRoot};
 use crate::indexed_heap::IndexedHeap;
 use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
+use crate::packet_pool::{Chain, PacketPool};
 use crate::require;
 use crate::timed_fifo::TimedQueue;
 use crate::{
     Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, Served, Span, Time, hash_flow, table_index,
 };
-
-mod packet_pool;
-
-use packet_pool::{Chain, PacketPool};
 
 parameters! {
     /// Parameters of FQ-CoDel.

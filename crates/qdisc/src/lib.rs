@@ -20,7 +20,8 @@
 //! | `flow_info.rs` | hosts and headers of a packet, for disciplines that need more |
 //! | `server.rs`, `class_queues.rs` | the loop that asks a discipline for packets; the same for one for each class |
 //! | `fifo.rs`, `line.rs` | the queue behind a law; a link that sends what a discipline gives, without a simulator |
-//! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `indexed_heap.rs` | ways to hold packets |
+//! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `packet_pool.rs` | ways to hold packets |
+//! | `indexed_heap.rs` | which queue is the longest, or the next |
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
 //! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs` | parts of several disciplines |
 //! | `config.rs` | queues as a file describes them, with the table of all disciplines |
@@ -50,6 +51,7 @@ mod backlog;
 mod blue;
 mod breathe;
 mod bucket_placement;
+mod cake;
 mod cbq;
 mod choke;
 mod class_queues;
@@ -78,6 +80,7 @@ mod inverse_sqrt;
 mod limit;
 mod line;
 mod memory;
+mod packet_pool;
 mod penalty_box;
 mod pi;
 mod pie;
@@ -107,6 +110,7 @@ pub use backlog::Backlog;
 pub use blue::{Blue, BlueConfig};
 pub use breathe::{Breathe, BreatheConfig};
 pub use bucket_placement::SfqPlacement;
+pub use cake::{Cake, CakeAckFilter, CakeConfig, CakeFraming, CakeIsolation, CakeLinkLayer, CakeRoundTrip, CakeTins};
 pub use cbq::{Cbq, CbqClass, CbqConfig};
 pub use choke::{Choke, ChokeConfig};
 pub use class_queues::ClassQueues;
