@@ -131,7 +131,7 @@ macro_rules! limit {
         InnerQueues::limit($config)
     };
     ($seam:ident $config:expr) => {
-        Some($config.limit)
+        $config.limit.into()
     };
 }
 
@@ -459,6 +459,8 @@ disciplines! {
     FqCodel(crate::FqCodelConfig) = "fq_codel", discipline FqCodel, "fq_codel.rs", fair_queueing;
     /// Flows hashed to queues that take turns, new ones first, and PIE on each.
     FqPie(crate::FqPieConfig) = "fq_pie", discipline FqPie, "fq_pie.rs", fair_queueing;
+    /// Shaper, tins, fairness by host and flow, and COBALT: the queue of a home gateway in Linux.
+    Cake(crate::CakeConfig) = "cake", discipline Cake, "cake.rs", fair_queueing;
     /// CoDel for flows that respond and BLUE for those that do not.
     Cobalt(crate::CobaltConfig) = "cobalt", discipline Cobalt, "cobalt.rs", one_queue;
     /// Proportional integral controller enhanced: drops with a probability steered by the queueing delay.

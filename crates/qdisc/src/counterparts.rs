@@ -2,7 +2,6 @@
 
 /// Names in other systems, each with its nearest counterpart here.
 pub const COUNTERPARTS: &[(&str, &str)] = &[
-    ("cake", "CAKE is not implemented: `fq_codel` at the link's rate also shares between flows and controls delay"),
     ("bfifo", "use `drop_tail` with a limit in bytes: `queue.drop_tail.limit = \"64 KB\"`"),
     ("pfifo", "use `drop_tail` with a limit in packets: `queue.drop_tail.limit = \"1000 packets\"`"),
     ("pfifo_fast", "use `prio`, which has its three bands by default"),

@@ -15,7 +15,7 @@ macro_rules! empty_tables {
 }
 
 empty_tables! {
-    AfdConfig AredConfig BlueConfig BreatheConfig ChokeConfig CobaltConfig CodelConfig CsfqConfig DblConfig
+    AfdConfig AredConfig BlueConfig BreatheConfig CakeConfig ChokeConfig CobaltConfig CodelConfig CsfqConfig DblConfig
     DropTailConfig DrrConfig FengRedConfig FqCodelConfig FredConfig PenaltyBoxConfig PiConfig PieConfig RedConfig
     RedPdConfig SfbConfig SfqConfig SfqRedConfig SfredConfig SredConfig WfqConfig
 }
@@ -34,6 +34,42 @@ fn tbf_is_written_with_or_without_a_queue() {
         queue: Some(Box::new(DropTailConfig::default())),
     };
     assert_eq!(toml::from_str::<TbfConfig<DropTailConfig>>(text), Ok(config));
+}
+
+#[test]
+fn cake_is_written_by_the_keywords_of_tc() {
+    let text = r#"
+        bandwidth = "20 Mbps"
+        tins = "diffserv4"
+        isolation = "dual-srchost"
+        rtt = "regional"
+        link_layer = "pppoe-llcsnap"
+        overhead = -4
+        mpu = 64
+        framing = "atm"
+        ack_filter = "aggressive"
+        limit = "2 MB"
+        ingress = true
+    "#;
+    let expected = CakeConfig {
+        bandwidth: Some(Rate::megabits(20)),
+        tins: CakeTins::Diffserv4,
+        isolation: CakeIsolation::DualSrchost,
+        rtt: CakeRoundTrip(Span::from_milliseconds(30)),
+        link_layer: Some(CakeLinkLayer::PppoeLlcsnap),
+        overhead: Some(-4),
+        mpu: Some(64),
+        framing: Some(CakeFraming::Atm),
+        ack_filter: CakeAckFilter::Aggressive,
+        limit: Some(QueueSize::Bytes(2_000_000)),
+        ingress: true,
+        ..CakeConfig::default()
+    };
+    assert_eq!(toml::from_str::<CakeConfig>(text), Ok(expected.clone()));
+    assert_eq!(toml::from_str::<CakeConfig>(&toml::to_string(&expected).unwrap()), Ok(expected));
+    for (key, value) in [("tins", "diffserv5"), ("isolation", "triple_isolate"), ("rtt", "moon"), ("framing", "ptp")] {
+        assert!(toml::from_str::<CakeConfig>(&format!("{key} = '{value}'")).is_err(), "{key}");
+    }
 }
 
 #[test]

@@ -70,6 +70,13 @@ const fn fq_codel_work(evicted: u64, packets: u64) -> Work {
     )
 }
 
+/// CAKE: an arrival may cost this many packets, and an ACK of its flow if there is a filter. COBALT may drop all packets
+/// of a queue but the last. A number is drawn for each turn of a queue, which a small part of its host may need often.
+const fn cake_work(evicted: u64, filtered: u64, packets: u64) -> Work {
+    let enqueue = Call::new(5 + 2 * evicted + 4 * filtered, evicted + filtered, 1).at_most();
+    Work::new(enqueue, Call::new(3 * packets, packets - 1, 8 * 1024 * LONGEST).at_most())
+}
+
 /// Names a law, or a discipline, a configuration of it, and the most that a call does. `bounded` checks its memory
 /// under ten million flows: once for each discipline, for it takes a second or two. `dual_queue` is for a discipline
 /// with a queue for L4S, whose packets overtake others of their flow.
@@ -339,6 +346,16 @@ fn fq_codel() -> FqCodelConfig {
     }
 }
 
+fn cake() -> CakeConfig {
+    CakeConfig {
+        bandwidth: Some(Rate::megabits(50)),
+        tins: CakeTins::Diffserv8,
+        rtt: CakeRoundTrip(Span::from_microseconds(100)),
+        limit: Some(SMALL),
+        ..CakeConfig::default()
+    }
+}
+
 fn cobalt() -> CobaltConfig {
     CobaltConfig {
         limit: SMALL,
@@ -519,6 +536,32 @@ conforms!(fq_codel_as_in_linux: discipline FqCodel,
 conforms!(fq_codel_in_bytes: discipline FqCodel,
     FqCodelConfig { limit: QueueSize::Bytes(20_000), memory_limit: Bytes(15_000), ecn: false, ..fq_codel() },
     fq_codel_work(room_for(15_000) + 2, 375));
+conforms!(cake_defaults: discipline Cake, CakeConfig::default(), cake_work(room_for(LONGEST), 0, 400_000));
+conforms!(cake_small: discipline Cake, cake(), cake_work(1, 0, 20));
+conforms!(cake_with_everything: discipline Cake,
+    CakeConfig {
+        isolation: CakeIsolation::DualSrchost,
+        link_layer: Some(CakeLinkLayer::PppoeLlcsnap),
+        ack_filter: CakeAckFilter::On,
+        ingress: true,
+        autorate_ingress: true,
+        wash: true,
+        ..cake()
+    },
+    cake_work(1, 1, 20));
+conforms!(cake_of_one_queue: discipline Cake,
+    CakeConfig {
+        bandwidth: None,
+        tins: CakeTins::Besteffort,
+        isolation: CakeIsolation::Flowblind,
+        ack_filter: CakeAckFilter::Aggressive,
+        limit: Some(QueueSize::Bytes(70_000)),
+        ..cake()
+    },
+    cake_work(room_for(LONGEST), 1, 1750));
+conforms!(cake_of_hosts: discipline Cake,
+    CakeConfig { isolation: CakeIsolation::Hosts, ingress: true, ..cake() }, cake_work(1, 0, 20));
+conforms!(cake_memory: bounded discipline Cake, CakeConfig::default(), cake_work(room_for(LONGEST), 0, 400_000));
 conforms!(cobalt_defaults: discipline Cobalt, CobaltConfig::default(), cobalt_work(1000));
 conforms!(cobalt_small: discipline Cobalt, cobalt(), cobalt_work(20));
 conforms!(cobalt_ecn: discipline Cobalt,
