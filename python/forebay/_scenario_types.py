@@ -955,6 +955,74 @@ Source of the rules where implementations differ.
 """
 
 
+PiePreset = TypeAliasType("PiePreset", Literal["rfc", "linux"])
+"""
+Source of the rules where implementations differ.
+"""
+
+
+CakeTins = TypeAliasType(
+    "CakeTins",
+    Literal["besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8"],
+)
+"""
+Into which tins CAKE sorts traffic classes.
+"""
+
+
+CakeIsolation = TypeAliasType(
+    "CakeIsolation",
+    Literal[
+        "flowblind",
+        "srchost",
+        "dsthost",
+        "hosts",
+        "flows",
+        "dual-srchost",
+        "dual-dsthost",
+        "triple-isolate",
+    ],
+)
+"""
+Whose packets share a queue, and between whom the bandwidth is shared.
+"""
+
+
+CakeLinkLayer = TypeAliasType(
+    "CakeLinkLayer",
+    Literal[
+        "ethernet",
+        "docsis",
+        "conservative",
+        "ipoa-vcmux",
+        "ipoa-llcsnap",
+        "bridged-vcmux",
+        "bridged-llcsnap",
+        "pppoa-vcmux",
+        "pppoa-llc",
+        "pppoe-vcmux",
+        "pppoe-llcsnap",
+        "pppoe-ptm",
+        "bridged-ptm",
+    ],
+)
+"""
+Presets of `overhead`, `mpu` and `framing`, by the keywords of `tc`.
+"""
+
+
+CakeFraming = TypeAliasType("CakeFraming", Literal["none", "atm", "ptm"])
+"""
+How a link layer carries packets.
+"""
+
+
+CakeAckFilter = TypeAliasType("CakeAckFilter", Literal["off", "on", "aggressive"])
+"""
+Whether CAKE drops ACKs that later ones make redundant.
+"""
+
+
 class CobaltConfig(BaseModel):
     """
     Parameters of COBALT.
@@ -1011,6 +1079,10 @@ class PieConfig(BaseModel):
         extra="forbid",
         populate_by_name=True,
     )
+    preset: PiePreset = "rfc"
+    """
+    Source of the rules in which implementations differ: RFC 8033 or Linux's `sch_pie`. Default: `rfc`.
+    """
     limit: QueueSize = "1000 packets"
     """
     Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets (Linux).
@@ -1041,11 +1113,11 @@ class PieConfig(BaseModel):
     """
     byte_mode: bool = False
     """
-    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
+    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`; with `linux` not beyond that size. Default: no.
     """
-    derandomize: bool = False
+    derandomize: bool | None = None
     """
-    Whether drops are spread out: none until the probabilities of the packets since the last one add up to 0.85, and one for certain when they add up to 8.5 (RFC 8033, section 5.4). Default: no.
+    Whether drops are spread out: none until the probabilities of the packets since the last one add up to 0.85, and one for certain when they add up to 8.5 (RFC 8033, section 5.4). Default: no (linux: yes).
     """
     cap_adjustment: bool = True
     """
@@ -1139,6 +1211,25 @@ class BreatheConfig(BaseModel):
 
 
 Class = TypeAliasType("Class", Annotated[int, Field(ge=0, le=255)])
+
+
+class TaprioInterval(BaseModel):
+    """
+    An interval of taprio's schedule.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    open: list[str]
+    """
+    Names of the classes whose gates are open.
+    """
+    interval: Span
+    """
+    Length of the interval.
+    """
 
 
 PythonClass1 = TypeAliasType(
@@ -3325,6 +3416,153 @@ class FqCodelConfig(BaseModel):
     """
 
 
+class FqPieConfig(BaseModel):
+    """
+    Parameters of FQ-PIE. Gauges have the names of `tc -s qdisc`.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    preset: PiePreset = "linux"
+    """
+    Source of the rules in which implementations differ: RFC 8033 or Linux's `sch_pie`. Default: `linux`.
+    """
+    limit: QueueSize = "10240 packets"
+    """
+    Limit of all queues together, in packets or bytes, not counting the packet being sent. Default: 10240 packets (Linux).
+    """
+    memory_limit: Bytes = "32 MiB"
+    """
+    Bytes queued above which arriving packets are counted in the gauge `overmemory`; none is dropped. Default: 32 MiB (Linux).
+    """
+    flows: Annotated[int, Field(ge=0)] = 1024
+    """
+    Number of queues to which flows are hashed. Default: 1024 (Linux).
+    """
+    quantum: Bytes = "1514 B"
+    """
+    Quantum: bytes that a queue may send in its turn. Default: 1514 B, an Ethernet's MTU with its header (Linux).
+    """
+    target: Span = "15 ms"
+    """
+    QDELAY_REF: the target of the queueing delay. Default: 15 ms (Linux).
+    """
+    update_interval: Span = "15 ms"
+    """
+    T_UPDATE: period of the controller. Default: 15 ms (Linux).
+    """
+    alpha: float = 0.125
+    """
+    Step of the probability at each tick for each second of delay above the target, at a probability of 10 % or more. Default: 0.125 (Linux).
+    """
+    beta: float = 1.25
+    """
+    Step of the probability at each tick for each second by which the delay has grown, at a probability of 10 % or more. Default: 1.25 (Linux).
+    """
+    max_burst: Span = "150 ms"
+    """
+    MAX_BURST: time for which nothing is dropped early after a quiet time. Default: 150 ms (Linux).
+    """
+    mean_packet_size: Bytes = "1514 B"
+    """
+    MEAN_PKTSIZE: nothing is dropped early with at most two such packets queued; also the reference of `byte_mode`. Default: 1514 B (Linux).
+    """
+    byte_mode: bool = False
+    """
+    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`; with `linux` not beyond that size. Default: no.
+    """
+    derandomize: bool | None = None
+    """
+    Whether drops are spread out: none until the probabilities of the packets since the last one add up to 0.85, and one for certain when they add up to 8.5 (RFC 8033, section 5.4). Default: yes (rfc: no).
+    """
+    cap_adjustment: bool = True
+    """
+    Whether the probability rises by no more than 2 % a tick once it is at 10 % (RFC 8033, section 5.5). Default: yes.
+    """
+    ecn: bool = False
+    """
+    Whether ECN-capable packets are marked instead of dropped early (RFC 8033, section 5.1). Default: no.
+    """
+    mark_threshold: float = 0.1
+    """
+    `ecn_prob`: probability above which ECN-capable packets are dropped as well. Default: 0.1 (Linux).
+    """
+
+
+class CakeConfig(BaseModel):
+    """
+    Parameters of CAKE.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    bandwidth: Rate | None = None
+    """
+    Rate to which traffic is shaped, counted with `overhead`, `mpu` and `framing`. Default: none (Linux: `unlimited`); the link's rate is the limit then, and tins take turns by their shares.
+    """
+    tins: CakeTins = "diffserv3"
+    """
+    Tins into which packets go by their DSCP. Default: `diffserv3` (Linux).
+    """
+    isolation: CakeIsolation = "triple-isolate"
+    """
+    Whose packets share a queue, and between whom the bandwidth is shared. Default: `triple-isolate` (Linux).
+    """
+    rtt: Annotated[
+        str,
+        Field(
+            pattern="^\\s*(datacentre|lan|metro|regional|internet|oceanic|satellite|interplanetary|[0-9._]+\\s*(s|sec|seconds|second|ms|us|µs|μs|ns|ps|min|h))\\s*$"
+        ),
+    ] = "100 ms"
+    """
+    Round-trip time for which COBALT is configured: its interval, and 20 times its target. Or one of the words `datacentre` (0.1 ms), `lan` (1), `metro` (10), `regional` (30), `internet` (100), `oceanic` (300), `satellite` (1000) and `interplanetary` (an hour). Default: 100 ms (Linux).
+    """
+    link_layer: CakeLinkLayer | None = None
+    """
+    Preset of `overhead`, `mpu` and `framing` for a kind of link, by the keyword of `tc`. Default: none; packets count as they are (Linux: `raw`).
+    """
+    vlan_tags: Annotated[int, Field(ge=0)] = 0
+    """
+    Number of VLAN tags, each of which adds 4 bytes to the overhead (Linux: `ether-vlan`). Default: 0.
+    """
+    overhead: int | None = None
+    """
+    Bytes that the link adds to each IP packet; may be negative. Default: that of `link_layer`.
+    """
+    mpu: Annotated[int | None, Field(ge=0)] = None
+    """
+    Least length of a packet on the link in bytes, overhead included. Default: that of `link_layer`, else 0.
+    """
+    framing: CakeFraming | None = None
+    """
+    Cells of the link. Default: those of `link_layer`, else `none`.
+    """
+    ack_filter: CakeAckFilter = "off"
+    """
+    Whether ACKs are dropped that later ones in the same queue make redundant. Default: `off` (Linux).
+    """
+    ingress: bool = False
+    """
+    Whether the queue is behind the bottleneck, at the end of the link: dropped packets have taken their time on it, too. Default: no (Linux: `egress`).
+    """
+    autorate_ingress: bool = False
+    """
+    Whether the bandwidth follows the rate at which packets arrive, which begins at `bandwidth`. Default: no (Linux).
+    """
+    wash: bool = False
+    """
+    Whether the DSCP is cleared after it was used. Default: no (Linux: `nowash`).
+    """
+    limit: QueueSize | None = None
+    """
+    Limit of all queues together, in packets or bytes, not counting the packet being sent (Linux: `memlimit`). Default: the bytes of four round trips at `bandwidth`, at least 4 MiB and at most 15.5 MB; without `bandwidth` 15.5 MB (10240 packets of 1514 B).
+    """
+
+
 class AfdConfig(BaseModel):
     """
     Parameters of AFD.
@@ -4325,6 +4563,30 @@ class FqCodelQueue(BaseModel):
         populate_by_name=True,
     )
     fq_codel: FqCodelConfig
+
+
+class FqPieQueue(BaseModel):
+    """
+    Flows hashed to queues that take turns, new ones first, and PIE on each.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    fq_pie: FqPieConfig
+
+
+class CakeQueue(BaseModel):
+    """
+    Shaper, tins, fairness by host and flow, and COBALT: the queue of a home gateway in Linux.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    cake: CakeConfig
 
 
 class AfdQueue(BaseModel):
@@ -5608,6 +5870,18 @@ class EtsQueue(BaseModel):
     ets: EtsConfig
 
 
+class TaprioQueue(BaseModel):
+    """
+    Gates by time (802.1Qbv): a cyclic schedule decides which classes may send.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    taprio: TaprioConfig
+
+
 class TbfQueue(BaseModel):
     """
     A token bucket: lets through a rate, and a burst after an idle time.
@@ -5622,7 +5896,7 @@ class TbfQueue(BaseModel):
 
 class HtbQueue(BaseModel):
     """
-    Hierarchical token buckets: a tree of classes with guaranteed rates and ceilings, whose leaves have queues of any kind.
+    Hierarchical token buckets: a tree of classes with guaranteed rates and ceilings; its leaves have queues of any kind.
     """
 
     model_config = ConfigDict(
@@ -5657,6 +5931,8 @@ QueueSpec = TypeAliasType(
     | Dualpi2Queue
     | CodelQueue
     | FqCodelQueue
+    | FqPieQueue
+    | CakeQueue
     | CobaltQueue
     | PieQueue
     | AfdQueue
@@ -5664,6 +5940,7 @@ QueueSpec = TypeAliasType(
     | CbqQueue
     | PrioQueue
     | EtsQueue
+    | TaprioQueue
     | TbfQueue
     | HtbQueue
     | PythonQueue
@@ -5691,6 +5968,8 @@ QueueSpec = TypeAliasType(
         "dualpi2",
         "codel",
         "fq_codel",
+        "fq_pie",
+        "cake",
         "cobalt",
         "pie",
         "afd",
@@ -5860,6 +6139,60 @@ class EtsBand(BaseModel):
     queue: QueueSpec | None = None
     """
     The queue of the band. Default: a FIFO queue of `limit`.
+    """
+
+
+class TaprioConfig(BaseModel):
+    """
+    Parameters of taprio. `Q` describes the queue of a class.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    classes: list[TaprioClass]
+    """
+    The classes, the first priority first: at least one.
+    """
+    schedule: list[TaprioInterval]
+    """
+    The intervals of a cycle, in order: at least one.
+    """
+    default_class: str | None = None
+    """
+    Name of the class for packets whose traffic class none of them lists. Default: the last.
+    """
+    cycle_time: Span | None = None
+    """
+    Length of a cycle. The last interval lasts to its end, and intervals after its end do not begin. At most 24 h. Default: the sum of the intervals.
+    """
+    base_time: Span = "0 ps"
+    """
+    Start of the first cycle, from the start of the run. Before it all gates are open. Default: 0.
+    """
+
+
+class TaprioClass(BaseModel):
+    """
+    A class of taprio.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    name: str
+    """
+    Name of the class.
+    """
+    classes: list[Class] = []
+    """
+    The traffic classes whose packets belong to it. Default: none, which is useful for the default class only.
+    """
+    queue: QueueSpec | None = None
+    """
+    The queue of the class. Default: a FIFO queue of 1000 packets.
     """
 
 
@@ -6448,11 +6781,13 @@ LinkSpec.model_rebuild()
 CbqQueue.model_rebuild()
 PrioQueue.model_rebuild()
 EtsQueue.model_rebuild()
+TaprioQueue.model_rebuild()
 TbfQueue.model_rebuild()
 HtbQueue.model_rebuild()
 CbqConfig.model_rebuild()
 PrioConfig.model_rebuild()
 EtsConfig.model_rebuild()
+TaprioConfig.model_rebuild()
 HtbConfig.model_rebuild()
 Home.model_rebuild()
 Gateway.model_rebuild()

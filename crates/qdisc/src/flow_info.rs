@@ -5,7 +5,7 @@
 
 use crate::{FlowKey, Packet};
 
-/// What the caller of a discipline can say about a packet that arrives, beyond its [`Packet`] properties.
+/// Facts about a packet that arrives, beyond its [`Packet`] properties, from the caller of a discipline.
 ///
 /// Only about the arriving packet, during [`Discipline::enqueue`](crate::Discipline::enqueue): a caller may forget the
 /// headers of a packet that is queued.

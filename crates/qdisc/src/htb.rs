@@ -177,7 +177,7 @@ impl<Q> HtbClass<Q> {
     }
 }
 
-/// What `tc` takes: an Ethernet packet with room to spare, and the bytes of a tick of its clock, a nanosecond.
+/// The default of `tc`: an Ethernet packet with room to spare, and the bytes of a tick of its clock, a nanosecond.
 fn default_burst(rate: Rate) -> Bytes {
     Bytes(rate.bits_per_second() / 8 / 1_000_000_000 + 1600)
 }
@@ -309,7 +309,7 @@ impl<P: Packet + 'static> Htb<P> {
         })
     }
 
-    /// Leaves whose queues are to be asked again return to the round.
+    /// Leaves return to the round when it is time to ask their queues again.
     fn wake(&mut self, now: Time) {
         while let Some((_, class)) = self.resting.first().filter(|&(at, _)| at <= now) {
             self.resting.remove(class);

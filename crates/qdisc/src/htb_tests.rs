@@ -271,8 +271,8 @@ fn the_ceilings_of_all_on_the_way_hold() {
     assert_rates(&send(&mut bench, &[(2, 1000)], TEN_SECONDS), 10.0, &[(2, 20.0)]);
 }
 
-/// The rates in Mb/s that the HTB of Linux 6.18.44 gave on a veth, with UDP packets of 1000 B and a sender that kept
-/// each of the busy classes backlogged for six seconds or more. A class with a ceiling loses its turn while it waits
+/// The rates in Mb/s that the HTB of Linux 6.18.44 gave on a veth, with UDP packets of 1000 B. A sender kept each of
+/// the busy classes backlogged for six seconds or more. A class with a ceiling loses its turn while it waits
 /// for the ceiling's tokens, and the others then use up their quanta.
 #[test]
 fn rates_are_those_that_a_kernel_measures() {

@@ -24,7 +24,7 @@
 //!
 //! # Where we differ
 //! - Bands list the traffic classes; Linux has a map of 16 priorities, and filters. Without `bands`, the last four bits
-//!   of the traffic class are the priority in Linux's map: 0, 4 and 8 to 15 go to the second band, 6 and 7 to the
+//!   of the traffic class are the priority in Linux's map. 0, 4 and 8 to 15 go to the second band, 6 and 7 to the
 //!   first, the others to the third.
 //! - At most 256 bands, in Linux 16.
 //!

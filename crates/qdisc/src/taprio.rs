@@ -27,9 +27,9 @@
 //! are open. Each class needs a window for its longest packet: longer ones are dropped.
 //!
 //! # Source
-//! IEEE 802.1Q-2018, sections 8.6.8.4 (a gate must stay open for the whole frame), 8.6.9.2 (the last interval lasts to
-//! the end of the cycle, and the cycle's end cuts the list) and 8.6.9.4.5 (all gates are open before the first cycle).
-//! Linux 6.18, `net/sched/sch_taprio.c`, in its software mode, where the standard leaves choices.
+//! IEEE 802.1Q-2018. Section 8.6.8.4: a gate must stay open for the whole frame. Section 8.6.9.2: the last interval
+//! lasts to the end of the cycle, and the cycle's end cuts the list. Section 8.6.9.4.5: all gates are open before the
+//! first cycle. Linux 6.18, `net/sched/sch_taprio.c`, in its software mode, where the standard leaves choices.
 //!
 //! # Where we differ
 //! - A frame may end as its gate closes. Linux, whose clock has nanoseconds, wants it to end earlier.

@@ -252,6 +252,51 @@ fn gauges_count_the_classes_with_packets() {
     assert_eq!(gauges, [("backlogged_classes", 1.0)]);
 }
 
+/// The gates of a schedule, by a walk through its list.
+struct Gates {
+    /// Which gates are open, as bits, and for how long.
+    schedule: Vec<(u8, u64)>,
+    /// Of the cycle.
+    length: u64,
+    base: u64,
+}
+
+impl Gates {
+    fn open_at(&self, time: u64) -> u8 {
+        if time < self.base {
+            return 3;
+        }
+        let mut phase = (time - self.base) % self.length;
+        for &(open, length) in &self.schedule {
+            if phase < length {
+                return open;
+            }
+            phase -= length;
+        }
+        self.schedule[self.schedule.len() - 1].0
+    }
+
+    /// The times in this range at which a gate may move.
+    fn turns(&self, from: u64, to: u64) -> impl Iterator<Item = u64> {
+        let cycles = (0..).map(|cycle| self.base + cycle * self.length).take_while(move |start| *start < to);
+        let starts = cycles.flat_map(move |cycle| {
+            let mut start = 0;
+            self.schedule.iter().map(move |&(_, interval)| {
+                let turn = cycle + start;
+                start = (start + interval).min(self.length);
+                turn
+            })
+        });
+        starts.filter(move |turn| (from..to).contains(turn))
+    }
+
+    fn fits(&self, class: u8, bytes: u32, from: u64) -> bool {
+        let is_open = |time| self.open_at(time) >> class & 1 == 1;
+        let to = from + LINK.transmission_time(u64::from(bytes)).picoseconds();
+        is_open(from) && self.turns(from, to).all(is_open)
+    }
+}
+
 proptest! {
     /// At any time the link sends the first packet of the first class whose gate stays open for all its bits, and it
     /// waits for no other reason.
@@ -275,38 +320,7 @@ proptest! {
         };
         prop_assume!(config.check(LINK).is_ok());
         let length = cycle.unwrap_or(schedule.iter().map(|(_, length)| length).sum());
-        // The gates at a time, by a walk through the list.
-        let open_at = |time: u64| {
-            if time < base {
-                return 3;
-            }
-            let mut phase = (time - base) % length;
-            for &(open, length) in &schedule {
-                if phase < length {
-                    return open;
-                }
-                phase -= length;
-            }
-            schedule[schedule.len() - 1].0
-        };
-        // The times in this range at which a gate may move.
-        let turns = |from: u64, to: u64| {
-            let cycles = (0..).map(|cycle| base + cycle * length).take_while(move |start| *start < to);
-            let starts = cycles.flat_map(|cycle| {
-                let mut start = 0;
-                schedule.iter().map(move |&(_, interval)| {
-                    let turn = cycle + start;
-                    start = (start + interval).min(length);
-                    turn
-                })
-            });
-            starts.filter(move |turn| (from..to).contains(turn))
-        };
-        let fits = |class: u8, bytes: u32, from: u64| {
-            let is_open = |time| open_at(time) >> class & 1 == 1;
-            let to = from + LINK.transmission_time(u64::from(bytes)).picoseconds();
-            is_open(from) && turns(from, to).all(is_open)
-        };
+        let gates = Gates { schedule, length, base };
         let mut bench = bench(&config);
         let mut queued = [VecDeque::new(), VecDeque::new()];
         let mut arrivals = packets.iter();
@@ -321,7 +335,7 @@ proptest! {
             while queued.iter().any(|queue| !queue.is_empty()) {
                 let now = bench.now.picoseconds();
                 let heads = (0..2_u8).filter_map(|class| Some((class, *queued[usize::from(class)].front()?)));
-                let mut first = heads.clone().find(|&(class, bytes)| fits(class, bytes, now));
+                let mut first = heads.clone().find(|&(class, bytes)| gates.fits(class, bytes, now));
                 match bench.serve() {
                     Served::Packet(packet) => {
                         prop_assert_eq!(first.take(), Some((packet.class(), packet.len_bytes())), "at {}", now);
@@ -332,8 +346,8 @@ proptest! {
                         prop_assert_eq!(first, None, "at {}", now);
                         prop_assert!(at > bench.now);
                         // Nothing could have been sent before.
-                        let missed = turns(now + 1, at.picoseconds())
-                            .find(|&time| heads.clone().any(|(class, bytes)| fits(class, bytes, time)));
+                        let missed = gates.turns(now + 1, at.picoseconds())
+                            .find(|&time| heads.clone().any(|(class, bytes)| gates.fits(class, bytes, time)));
                         prop_assert_eq!(missed, None, "from {} to {:?}", now, at);
                         bench.now = at;
                     }

@@ -182,7 +182,7 @@ proptest! {
         let mut left = Vec::new();
         for &(gap_ps, length) in &arrivals {
             let arrives = bench.now + Span::from_picoseconds(gap_ps);
-            // What may leave before, leaves.
+            // Packets that may leave before do so.
             loop {
                 match bench.serve() {
                     Served::Packet(packet) => left.push((bench.now, packet.len_bytes())),

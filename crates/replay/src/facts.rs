@@ -53,7 +53,7 @@ impl PacketFacts {
     }
 }
 
-/// About any packet: whoever asks, asks about the one that arrives.
+/// About any packet: a discipline asks about the one that arrives.
 impl<P> FlowInfo<P> for PacketFacts {
     fn hosts(&self, _packet: &P) -> Hosts {
         self.hosts

@@ -54,7 +54,7 @@ pub fn tcp_header(frame: &[u8], ip_at: u16) -> Option<TcpHeader> {
     ))
 }
 
-/// Reads the options up to the first whose length makes no sense. Of several of a kind the first counts.
+/// Reads the options up to the first whose length makes no sense. The first of several of a kind counts.
 fn with_options(mut options: &[u8], mut header: TcpHeader) -> TcpHeader {
     let mut sack = None;
     loop {

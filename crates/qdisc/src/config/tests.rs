@@ -1,0 +1,142 @@
+//! Queues as a file describes them.
+
+extern crate std;
+
+use std::string::ToString;
+
+use super::*;
+use crate::test_support::{LINK, Labelled};
+
+fn read(text: &str) -> QueueSpec {
+    toml::from_str(text).unwrap()
+}
+
+#[test]
+fn every_discipline_without_classes_is_built_from_its_name_alone() {
+    for Manual { name, source, .. } in
+        QueueSpec::<NoCustomDiscipline>::DISCIPLINES.iter().filter(|it| it.has_defaults())
+    {
+        let queue = read(&format!("{name} = {{}}"));
+        assert_eq!(queue.name(), *name);
+        assert!(source.contains("//! # What it does"), "{name}");
+        assert!(queue.build::<Labelled>(LINK, 0).is_ok(), "{name}");
+        assert_eq!(queue.check::<Labelled>(&Alone, LINK), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn a_queue_alone_has_the_shared_table_to_itself() {
+    let queue = read("dbl = { flow_table = 'shared' }");
+    assert!(queue.shares_state());
+    assert!(matches!(queue.build::<Labelled>(LINK, 0), Ok(Queue::Law(_))));
+    let refused = read("dbl = { flow_table = 'shared', flow_table_entries = 0 }");
+    assert_eq!(refused.check::<Labelled>(&Alone, LINK).unwrap_err().path, "dbl.flow_table_entries");
+}
+
+/// Checks queues with a fault: each has the path of the parameter, and the beginning of a message.
+fn assert_faults(faults: &[(&str, &str, &str)]) {
+    for (text, path, message) in faults {
+        let error = read(text).check::<Labelled>(&Alone, LINK).unwrap_err();
+        assert_eq!(error.path, *path);
+        assert!(error.to_string().starts_with(message), "{error}");
+    }
+}
+
+#[test]
+fn an_error_tells_the_way_to_its_parameter() {
+    assert_faults(&[
+        ("red = { limit = '0 packets' }", "red.limit", "red: `limit` must"),
+        ("cbq = { classes = [] }", "cbq.classes", "cbq: `classes` must name at least one class"),
+        (
+            "cbq = { classes = [{ name = 'a', queue.drr = {} }, { name = 'b', share = -1, queue.drr = {} }] }",
+            "cbq.classes.1.share",
+            "cbq: `share` must",
+        ),
+        (
+            "cbq.classes = [{ name = 'a', queue.drr = {} }, { name = 'a', queue.drr = {} }]",
+            "cbq.classes.1.name",
+            "cbq: `name` must",
+        ),
+        (
+            "cbq = { default_class = 'b', classes = [{ name = 'a', queue.drr = {} }] }",
+            "cbq.default_class",
+            "cbq: `default_class` must",
+        ),
+        (
+            "cbq.classes = [{ name = 'a', share = -1, queue.drr = {} }, \
+             { name = 'b', queue.red.limit = '0 packets' }]",
+            "cbq.classes.1.queue.red.limit",
+            "red: `limit` must",
+        ),
+        (
+            "cbq.classes = [{ name = 'a', queue.cbq.classes = [{ name = 'b', share = 0, queue.drr = {} }] }]",
+            "cbq.classes.0.queue.cbq.classes.0.share",
+            "cbq: `share` must",
+        ),
+        (
+            "cbq.classes = [{ name = 'a', queue.drr = {} }, { name = 'b', queue.red = { limit = '0 packets' } }]",
+            "cbq.classes.1.queue.red.limit",
+            "red: `limit` must",
+        ),
+    ]);
+}
+
+#[test]
+fn an_error_tells_the_way_into_classes_and_bands() {
+    assert_faults(&[
+        (
+            "htb.classes = [{ name = 'a', rate = '1 Mbps' }, { name = 'b', parent = 'c', rate = '1 Mbps' }]",
+            "htb.classes.1.parent",
+            "htb: `parent` must be the name of one of `classes`",
+        ),
+        (
+            "htb.classes = [{ name = 'a', rate = '1 Mbps' }, { name = 'b', parent = 'a', rate = '1 kbps', \
+             queue.sfq.limit = '0 packets' }]",
+            "htb.classes.1.queue.sfq.limit",
+            "sfq: `limit` must",
+        ),
+        ("prio = { default_band = 'a' }", "prio.default_band", "prio: `default_band` must be left out"),
+        ("prio = { limit = '0 packets' }", "prio.limit", "prio: `limit` must"),
+        (
+            "prio.bands = [{ name = 'a', queue.tbf.queue.red = { limit = '0 packets' } }]",
+            "prio.bands.0.queue.tbf.queue.red.limit",
+            "red: `limit` must",
+        ),
+        ("prio.bands = [{ name = 'a' }, { name = 'a' }]", "prio.bands.1.name", "prio: `name` must differ"),
+        ("ets = { strict = 4 }", "ets.strict", "ets: `strict` must be at most the number of bands"),
+        (
+            "ets = { strict = 1, bands = [{ name = 'a', quantum = '1 KB' }] }",
+            "ets.bands.0.quantum",
+            "ets: `quantum` must be left out of a strict band",
+        ),
+        (
+            "taprio = { classes = [{ name = 'a' }], schedule = [] }",
+            "taprio.schedule",
+            "taprio: `schedule` must have at least one interval",
+        ),
+        (
+            "taprio = { classes = [{ name = 'a' }], schedule = [{ open = ['b'], interval = '1 ms' }] }",
+            "taprio.schedule.0.open",
+            "taprio: `open` must have names of `classes`",
+        ),
+        (
+            "taprio = { classes = [{ name = 'a' }], schedule = [{ open = [], interval = '1 ms' }] }",
+            "taprio.classes.0.name",
+            "taprio: `name` must be in `open` of an interval of the cycle, or its gate never opens",
+        ),
+        ("tbf = { peakrate = '1 Mbps' }", "tbf.peakrate", "tbf: `peakrate` must be more than `rate`"),
+        ("tbf = { limit = '0 packets' }", "tbf.limit", "tbf: `limit` must"),
+        ("tbf = { queue.red = { limit = '0 packets' } }", "tbf.queue.red.limit", "red: `limit` must"),
+        (
+            "htb = { classes = [{ name = 'a', rate = '1 Mbps' }], direct_limit = '0 packets' }",
+            "htb.direct_limit",
+            "htb: `direct_limit` must",
+        ),
+    ]);
+}
+
+#[test]
+fn without_custom_disciplines_none_is_read() {
+    let error = toml::from_str::<QueueSpec>("python = 'module:Class'").unwrap_err();
+    assert!(error.message().contains("a discipline written in Python cannot be used here"), "{error}");
+}
