@@ -266,6 +266,14 @@ impl fmt::Display for QueueError {
 
 impl core::error::Error for QueueError {}
 
+impl<G> QueueSpec<G> {
+    /// Whether packets may leave with another traffic class than that with which they came.
+    #[must_use]
+    pub fn changes_class(&self) -> bool {
+        matches!(self, Self::Cake(config) if config.wash) || self.children().any(Self::changes_class)
+    }
+}
+
 impl QueueSpec {
     /// Builds the queue for a link of `link_rate`, alone; `salt` separates the flow hashes of different queues.
     ///
@@ -469,6 +477,21 @@ mod tests {
         assert!(matches!(queue.build::<Labelled>(LINK, 0), Ok(Queue::Law(_))));
         let refused = read("dbl = { flow_table = 'shared', flow_table_entries = 0 }");
         assert_eq!(refused.check::<Labelled>(&Alone, LINK).unwrap_err().path, "dbl.flow_table_entries");
+    }
+
+    #[test]
+    fn a_queue_changes_classes_if_one_inside_it_does() {
+        for (text, expected) in [
+            ("cake = {}", false),
+            ("cake = { wash = true }", true),
+            (
+                "cbq = { classes = [{ name = 'a', queue.drr = {} }, { name = 'b', queue.cake = { wash = true } }] }",
+                true,
+            ),
+            ("cbq = { classes = [{ name = 'a', queue.cake = {} }] }", false),
+        ] {
+            assert_eq!(read(text).changes_class(), expected, "{text}");
+        }
     }
 
     #[test]
