@@ -24,16 +24,31 @@ struct Arrival {
     frame: Vec<u8>,
 }
 
-/// A UDP packet of one of some flows. Its number is its payload.
-fn frame(number: u32, flow: u8, payload_bytes: usize, ecn: u8) -> Vec<u8> {
-    let ip_bytes = 20 + 8 + payload_bytes;
+/// The headers of a packet of IPv4 of one of some flows, with this byte of DSCP and ECN.
+fn headers(flow: u8, protocol: u8, ip_bytes: usize, traffic_class: u8) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
-    let mut ip = vec![0x45, ecn, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, flow, 10, 0, 1, 1];
+    let mut ip = vec![0x45, traffic_class, 0, 0, 0, 0, 0, 0, 64, protocol, 0, 0, 10, 0, 0, flow, 10, 0, 1, 1];
     ip[2..4].copy_from_slice(&(ip_bytes as u16).to_be_bytes());
     let sum: u32 = ip.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();
     let folded = (sum & 0xffff) + (sum >> 16);
     ip[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
     frame.extend(ip);
+    frame
+}
+
+/// A pure ACK of TCP that acknowledges its number.
+fn ack(number: u32, flow: u8) -> Vec<u8> {
+    let mut frame = headers(flow, 6, 40, 0);
+    frame.extend([0, flow, 0, 9, 0, 0, 0, 1]);
+    frame.extend(number.to_be_bytes());
+    frame.extend([0x50, 0x10, 0, 9, 0, 0, 0, 0]);
+    frame
+}
+
+/// A UDP packet of one of some flows. Its number is its payload.
+fn frame(number: u32, flow: u8, payload_bytes: usize, traffic_class: u8) -> Vec<u8> {
+    let ip_bytes = 20 + 8 + payload_bytes;
+    let mut frame = headers(flow, 17, ip_bytes, traffic_class);
     frame.extend([0, flow, 0, 9, 0, 0, 0, 0]);
     frame[38..40].copy_from_slice(&((8 + payload_bytes) as u16).to_be_bytes());
     frame.extend(number.to_be_bytes());
@@ -47,14 +62,19 @@ fn number(frame: &[u8]) -> u32 {
 
 /// Bursts of packets that offer about 1.5 times the rate of 10 Mb/s.
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
-    let packet = (0_u8..6, 0_usize..1400, 0_u64..1_400_000, prop::sample::select(vec![0_u8, 0, 1, 2]));
+    let traffic_class = prop::sample::select(vec![0_u8, 0, 0, 1, 2, 0x21, 0xb8]);
+    let packet = (0_u8..7, 0_usize..1400, 0_u64..1_400_000, traffic_class);
     prop::collection::vec(packet, 50..400).prop_map(|packets| {
         let mut at_ns = 0;
-        let arrival = |(number, (flow, payload, gap_ns, ecn)): (u32, (u8, usize, u64, u8))| {
+        let arrival = |(number, (flow, payload, gap_ns, traffic_class)): (u32, (u8, usize, u64, u8))| {
             // Every fourth packet comes right behind the one before.
             at_ns += if number % 4 == 0 { 0 } else { gap_ns };
-            // One flow sends half of all packets.
-            Arrival { at_ns, frame: frame(number, flow.saturating_sub(3), payload + 4, ecn) }
+            // One flow sends half of all packets, and another one ACKs.
+            let frame = match flow {
+                6 => ack(number, flow),
+                _ => frame(number, flow.saturating_sub(3), payload + 4, traffic_class),
+            };
+            Arrival { at_ns, frame }
         };
         (0..).zip(packets).map(arrival).collect()
     })
@@ -174,7 +194,11 @@ fn live(spec: &QueueSpec<NoCustomDiscipline>, rate: Rate, arrivals: &[Arrival]) 
     Verdicts { left, dropped }
 }
 
-/// Every discipline that needs no parameters, with its defaults, and class-based queueing.
+/// CAKE with all that it asks and changes: hosts, TCP headers, lengths without Ethernet's header, classes.
+const CAKE: &str = r#"{"cake": {"bandwidth": "8 Mbps", "tins": "diffserv4", "isolation": "dual-srchost",
+    "link_layer": "docsis", "ack_filter": "aggressive", "ingress": true, "wash": true}}"#;
+
+/// Every discipline that needs no parameters, with its defaults, class-based queueing, and CAKE with many parameters.
 fn specs() -> Vec<QueueSpec<NoCustomDiscipline>> {
     let classes = concat!(
         r#"{"cbq": {"default_class": "rest", "classes": ["#,
@@ -185,6 +209,7 @@ fn specs() -> Vec<QueueSpec<NoCustomDiscipline>> {
     let mut specs: Vec<QueueSpec<NoCustomDiscipline>> =
         QueueSpec::<NoCustomDiscipline>::DISCIPLINES.iter().filter_map(|one| of_name(one.name)).collect();
     specs.push(serde_json::from_str(classes).unwrap());
+    specs.push(serde_json::from_str(CAKE).unwrap());
     specs
 }
 
@@ -206,6 +231,23 @@ proptest! {
             prop_assert_eq!(replayed(&spec, rate, &arrivals), live(&spec, rate, &arrivals), "{}", spec.name());
         }
     }
+}
+
+#[test]
+fn cake_filters_acks_and_clears_classes() {
+    let queue: QueueSpec<NoCustomDiscipline> = serde_json::from_str(CAKE).unwrap();
+    let rate = Rate::megabits(10);
+    // Two frames keep the shaper closed while five ACKs come.
+    let frames = [frame(0, 1, 1000, 0xb9), frame(1, 1, 1000, 0x20)].into_iter();
+    let frames = frames.chain((2..7).map(|number| ack(number, 2)));
+    let arrivals: Vec<Arrival> = frames.map(|frame| Arrival { at_ns: 0, frame }).collect();
+    let (replayed, live) = (replayed(&queue, rate, &arrivals), live(&queue, rate, &arrivals));
+    assert_eq!(replayed, live);
+    let mut left: Vec<(u32, u8)> = live.left.iter().map(|(_, frame)| (number(frame), frame[15])).collect();
+    left.sort_unstable();
+    // The ECN codepoint stays.
+    assert_eq!(left, [(0, 0x01), (1, 0), (6, 0)]);
+    assert_eq!(live.dropped.iter().map(|&(_, number)| number).collect::<Vec<_>>(), [2, 3, 4, 5]);
 }
 
 #[test]

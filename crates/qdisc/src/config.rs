@@ -283,6 +283,14 @@ impl fmt::Display for QueueError {
 
 impl core::error::Error for QueueError {}
 
+impl<G> QueueSpec<G> {
+    /// Whether packets may leave with another traffic class than that with which they came.
+    #[must_use]
+    pub fn changes_class(&self) -> bool {
+        matches!(self, Self::Cake(config) if config.wash) || self.children().any(Self::changes_class)
+    }
+}
+
 impl QueueSpec {
     /// Builds the queue for a link of `link_rate`, alone; `salt` separates the flow hashes of different queues.
     ///

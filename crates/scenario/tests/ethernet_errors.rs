@@ -156,6 +156,17 @@ fn each_mistake_in_an_ethernet_gets_its_message() {
 }
 
 #[test]
+fn a_queue_at_a_switch_may_not_clear_the_class_of_frames() {
+    for queue in ["cake = { wash = true }", "cbq.classes = [{ name = \"all\", queue.cake = { wash = true } }]"] {
+        let text = ETHERNET.replace("congestion_management.e2cm = {}", &format!("queue.{queue}"));
+        let message = render(&text.replace(", set_point = \"30 KB\"", ""));
+        assert!(message.contains("`wash = true` at a switch of an Ethernet"), "{message}");
+        let allowed = text.replace("wash = true", "").replace(", set_point = \"30 KB\"", "");
+        assert!(Scenario::load(&allowed, "demo.toml", &[]).is_ok(), "{allowed}");
+    }
+}
+
+#[test]
 fn each_class_needs_memory_of_its_own() {
     let by_class = |watermarks: &str| {
         let text = ETHERNET.replace("name = \"hot\"", "name = \"hot\"\nclass = 3");

@@ -1,9 +1,13 @@
 //! A discipline that sends the latest packet first, at a port by itself. A packet takes a millisecond.
 
-use forebay_qdisc::{Backlog, DropReason};
+use forebay_qdisc::{Backlog, Cake, CakeAckFilter, CakeConfig, DropReason, Ecn, Rate};
+use forebay_tcp::SackBlocks;
 
 use super::*;
-use crate::driver::one_node::{OneNode, PACKET_BYTES, link, no_checkpoints, record};
+use crate::driver::one_node::{OneNode, PACKET_BYTES, at, link, no_checkpoints, record};
+use crate::driver::routes::Way;
+use crate::packet::side_tables::AckOptions;
+use crate::packet::{PacketFields, ack_stamp, flags};
 
 /// A stack, which drops its oldest packet if it is full.
 #[derive(Default)]
@@ -68,4 +72,30 @@ fn a_drop_is_that_of_the_packet_dropped_and_all_are_accounted_for() {
     let result = bench.finish(&["link"]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(result.queue_flows.counts("packets_dropped"), [0, 1, 0, 0]);
     assert_eq!(result.queue_flows.counts("packets_arrived"), [1, 1, 1, 2]);
+}
+
+/// The options of an ACK that a discipline takes out of its queue are free again, and it is accounted for.
+#[test]
+fn a_filtered_ack_gives_its_slot_back() {
+    let config = CakeConfig { ack_filter: CakeAckFilter::Aggressive, ..CakeConfig::default() };
+    let cake = Cake::new(&config, Rate::megabits(8), 1).unwrap();
+    let port = QueuePort::new(link(0, 1), no_checkpoints(), record(), Box::new(cake));
+    let mut bench = OneNode::new(Box::new(port), [1, 2], 1);
+    let mut slots = Vec::new();
+    // The first leaves at once. Of those that wait each is redundant when the next one comes.
+    for number in 0..4 {
+        let mut sack = SackBlocks::default();
+        sack.push(5000, 6000 + u64::from(number));
+        let slot = bench.channels.tables.put_options(AckOptions { sack, marked_bytes: None });
+        let (time, flow, len_bytes) = (at(u64::from(number)), 1, PACKET_BYTES);
+        let (stamp, ecn) = (ack_stamp::of(slot, Time::NEVER), Ecn::NotCapable);
+        let fields = PacketFields { time, stamp, number, flow, len_bytes, flags: flags::ACK, class: 0, ecn };
+        bench.channels.send(Way::to(0), Packet::new(fields).arriving(time, 0));
+        slots.push(slot);
+    }
+    assert_eq!(bench.run(10_000), [(1, 1000, 1), (1, 2000, 1)]);
+    let free: Vec<u64> = (0..2)
+        .map(|_| bench.channels.tables.put_options(AckOptions { marked_bytes: Some(1), ..AckOptions::default() }))
+        .collect();
+    assert_eq!(free, [slots[2], slots[1]]);
 }

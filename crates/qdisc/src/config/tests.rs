@@ -140,3 +140,15 @@ fn without_custom_disciplines_none_is_read() {
     let error = toml::from_str::<QueueSpec>("python = 'module:Class'").unwrap_err();
     assert!(error.message().contains("a discipline written in Python cannot be used here"), "{error}");
 }
+
+#[test]
+fn a_queue_changes_classes_if_one_inside_it_does() {
+    for (text, expected) in [
+        ("cake = {}", false),
+        ("cake = { wash = true }", true),
+        ("cbq = { classes = [{ name = 'a', queue.drr = {} }, { name = 'b', queue.cake = { wash = true } }] }", true),
+        ("cbq = { classes = [{ name = 'a', queue.cake = {} }] }", false),
+    ] {
+        assert_eq!(read(text).changes_class(), expected, "{text}");
+    }
+}

@@ -35,6 +35,9 @@ pub(super) fn disciplines(outline: &Outline<'_>, ethernet: &EthernetPlan<'_>) ->
         let shares = || format!("{}: `flow_table = \"shared\"` in an Ethernet", queue.name());
         let label = "expected `flow_table = \"per_queue\"`: the outputs of an Ethernet switch share no table";
         require(!queue.shares_state(), || at.key(queue.name()).key("flow_table"), shares, label)?;
+        let clears = || format!("{}: `wash = true` at a switch of an Ethernet", queue.name());
+        let label = "expected false: the class of a frame is its priority, by which the switch counts its memory";
+        require(!queue.changes_class(), || at.key(queue.name()), clears, label)?;
     }
     Ok(())
 }
