@@ -1,5 +1,7 @@
 //! Every discipline passes the conformance suite, with its defaults and with the parameters that change its course.
 
+#[path = "conformance/cake.rs"]
+mod cake;
 #[path = "conformance/inner_queues.rs"]
 mod inner_queues;
 #[path = "conformance/pie_and_pi2.rs"]
@@ -7,6 +9,7 @@ mod pie_and_pi2;
 
 use std::sync::Mutex;
 
+use cake::{cake, cake_work};
 use forebay_qdisc::dbl::{DblFunction, DblInputPorts, FlowTable, InputPortAction, LendTable, SharedFlowTable};
 use forebay_qdisc::*;
 use forebay_testkit::{
@@ -70,13 +73,6 @@ const fn fq_codel_work(evicted: u64, packets: u64) -> Work {
         if evicted > 64 { enqueue.at_most() } else { enqueue },
         Call::new(3 * packets + 1, packets - 1, 0).at_most(),
     )
-}
-
-/// CAKE: an arrival may cost this many packets, and an ACK of its flow if there is a filter. COBALT may drop all packets
-/// of a queue but the last. A number is drawn for each turn of a queue, which a small part of its host may need often.
-const fn cake_work(evicted: u64, filtered: u64, packets: u64) -> Work {
-    let enqueue = Call::new(5 + 2 * evicted + 4 * filtered, evicted + filtered, 1).at_most();
-    Work::new(enqueue, Call::new(3 * packets, packets - 1, 8 * 1024 * LONGEST).at_most())
 }
 
 /// Names a law, or a discipline, a configuration of it, and the most that a call does. `bounded` checks its memory
@@ -345,16 +341,6 @@ fn fq_codel() -> FqCodelConfig {
         target: Span::from_microseconds(20),
         interval: Span::from_microseconds(100),
         ..FqCodelConfig::default()
-    }
-}
-
-fn cake() -> CakeConfig {
-    CakeConfig {
-        bandwidth: Some(Rate::megabits(50)),
-        tins: CakeTins::Diffserv8,
-        rtt: CakeRoundTrip(Span::from_microseconds(100)),
-        limit: Some(SMALL),
-        ..CakeConfig::default()
     }
 }
 
