@@ -22,19 +22,19 @@ transport.udp = { packet = "200 B", constant = { rate = "64 kbps" } }
 
 
 @pytest.mark.parametrize("command", [("explain",), ("compare", "star"), ("run", "star")])
-def test_cake_is_named_as_missing_and_no_misspelt_choke(
+def test_a_name_of_linux_gets_its_counterpart_and_is_no_misspelt_one(
     forebay: Command, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     star = tmp_path / "star.toml"
     star.write_text(STAR, encoding="utf-8")
     arguments = {
-        "explain": ("explain", "cake"),
-        "compare": ("compare", star, "--queues", "cake", "--out", tmp_path / "out"),
-        "run": ("run", star, "--set", "topology.star.bottleneck.queue=cake"),
+        "explain": ("explain", "hfsc"),
+        "compare": ("compare", star, "--queues", "hfsc", "--out", tmp_path / "out"),
+        "run": ("run", star, "--set", "topology.star.bottleneck.queue=hfsc"),
     }[command[0]]
     done = forebay(*arguments)
     assert done.returncode == 2
-    assert "CAKE is not implemented" in done.stderr
+    assert "`cbq` has classes with shares" in done.stderr
     assert "did you mean" not in done.stderr
 
 

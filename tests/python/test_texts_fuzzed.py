@@ -80,7 +80,7 @@ def test_a_range_that_is_well_formed_is_taken(low: int, factor: int, count: int,
     assert ends == [(low, "Mbps"), (low * factor, "Mbps")]
 
 
-names = st.sampled_from([*disciplines(), "all", "cake", "RED", "", "red "])
+names = st.sampled_from([*disciplines(), "all", "hfsc", "RED", "", "red "])
 values = st.one_of(
     numbers,
     quantities,

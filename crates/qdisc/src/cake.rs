@@ -2,8 +2,8 @@
 //!
 //! # What it does
 //! CAKE shapes to a bandwidth below that of the link, so that packets wait here and not in a modem. It counts each
-//! packet as long as it is on the link, with headers and cells. Packets go into *tins* by their traffic class: a tin has
-//! priority up to its part of the bandwidth, and none beyond it. Within a tin each flow has a queue, to which a
+//! packet as long as it is on the link, with headers and cells. Packets go into *tins* by their traffic class: a tin
+//! has priority up to its part of the bandwidth, and none beyond it. Within a tin each flow has a queue, to which a
 //! set-associative hash leads, so that two flows seldom share one. The queues take turns, those of sparse flows first,
 //! and by default a host with many flows gets no more than a host with one. COBALT acts on each queue: CoDel for flows
 //! that respond, BLUE for those that do not. If the buffer is full, the longest queue loses its first packet.
@@ -18,7 +18,8 @@
 //! ```
 //!
 //! `link_layer` has the overheads of common links; `overhead`, `mpu` and `framing` set them one by one. In the
-//! direction from the Internet set `ingress = true`. `ack_filter = "on"` helps where the other direction is much faster.
+//! direction from the Internet set `ingress = true`. `ack_filter = "on"` helps where the other direction is much
+//! faster.
 //!
 //! # Source
 //! Linux's `sch_cake` of 2026; T. Hoeiland-Joergensen, D. Taht and J. Morton, "Piece of CAKE: A Comprehensive Queue
@@ -32,8 +33,8 @@
 //!   neither firewall marks nor priorities of sockets choose a tin. ACKs of IPv6 in IPv4 are not filtered.
 //! - Linux sets a timer for decaying queues when the last packet has left. It finds an empty queue and does nothing;
 //!   there is none here.
-//! - `autorate_ingress` changes the bandwidth at the end of each window, as Linux does. Its code intends once in 250 ms,
-//!   but never notes the time of a change.
+//! - `autorate_ingress` changes the bandwidth at the end of each window, as Linux does. Its code intends once in 250
+//!   ms, but never notes the time of a change.
 //! - A filtered ACK counts as `dropped_match`. The hash of flows is another one, and not symmetric.
 //! - `cake_mq`, one instance for each hardware queue, is not offered: a link has one queue.
 //!
@@ -59,6 +60,7 @@ mod flow_table;
 mod framing;
 mod round_trip;
 mod shaper;
+mod sizes;
 mod statistics;
 mod tin;
 mod tins;
@@ -76,6 +78,7 @@ pub use self::framing::{CakeFraming, CakeLinkLayer};
 use self::framing::{Framing, Lengths};
 pub use self::round_trip::CakeRoundTrip;
 use self::shaper::Shaper;
+use self::sizes::{MTU_BYTES, QUEUES};
 use self::statistics::gauges;
 use self::tin::Tin;
 pub use self::tins::CakeTins;
@@ -129,15 +132,6 @@ parameters! {
         pub limit: Option<QueueSize> = None;
     }
 }
-
-/// Queues of a tin.
-const QUEUES: usize = 1024;
-
-/// Queues of a set.
-const WAYS: usize = 8;
-
-/// Maximum packet size of an Ethernet, with its header.
-const MTU_BYTES: u32 = 1514;
 
 /// Packets of the maximum size that the queues hold at most, unless a limit is given.
 const MOST_PACKETS: u64 = 10_240;
@@ -463,7 +457,7 @@ impl<P: Packet> Cake<P> {
     }
 }
 
-/// What came out of a queue.
+/// A packet out of a queue, or none.
 enum Outcome<P> {
     Packet(P),
     /// A packet was dropped, whose time on the link has passed: another queue may be in turn.

@@ -256,7 +256,7 @@ fn gauges_count_the_classes_with_packets() {
 struct Gates {
     /// Which gates are open, as bits, and for how long.
     schedule: Vec<(u8, u64)>,
-    /// Of the cycle.
+    /// Length of the cycle.
     length: u64,
     base: u64,
 }

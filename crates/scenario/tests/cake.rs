@@ -1,4 +1,4 @@
-//! CAKE in networks: what it asks about hosts and headers of simulated packets, and its shaper in front of a link.
+//! CAKE in networks: hosts and headers of simulated packets, and its shaper in front of a link.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -136,7 +136,7 @@ fn the_ack_filter_lets_a_download_use_its_link_and_leaves_quic_alone() {
     assert_eq!(filtered(&download("aggressive", quic)), 0);
 }
 
-/// What leaves is as long on the link as the bandwidth allows, with 53 bytes for each 48.
+/// Packets that leave are as long on the link as the bandwidth allows, with 53 bytes for each 48.
 #[test]
 fn the_shaper_counts_cells_in_front_of_a_faster_link() {
     let flood = "transport.udp = { packet = \"1000 B\", constant = { rate = \"30 Mbps\" } }";

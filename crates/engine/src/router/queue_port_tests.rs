@@ -82,7 +82,7 @@ fn a_filtered_ack_gives_its_slot_back() {
     let port = QueuePort::new(link(0, 1), no_checkpoints(), record(), Box::new(cake));
     let mut bench = OneNode::new(Box::new(port), [1, 2], 1);
     let mut slots = Vec::new();
-    // The first leaves at once. Of those that wait each is redundant when the next one comes.
+    // The first leaves at once. Each ACK that waits is redundant when the next one comes.
     for number in 0..4 {
         let mut sack = SackBlocks::default();
         sack.push(5000, 6000 + u64::from(number));

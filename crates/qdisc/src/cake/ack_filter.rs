@@ -1,4 +1,4 @@
-//! The ACK filter: a queued ACK goes if a later one of its connection says all that it says (`cake_ack_filter`).
+//! The ACK filter: a queued ACK goes if a later one of its connection has all its information (`cake_ack_filter`).
 
 use crate::{FlowKey, TcpHeader};
 
@@ -64,7 +64,7 @@ pub(super) fn redundant<'a>(
     (is_aggressive && is_last && flags == newcomer.header.flags & ECN_FLAGS).then_some(place)
 }
 
-/// Whether `newcomer` says all that a queued segment says, and more.
+/// Whether `newcomer` has all the information of a queued segment, and more.
 fn may_go(queued: &TcpHeader, newcomer: &TcpHeader) -> bool {
     let sack = compare_sack(queued, newcomer);
     has_safe_header(queued, newcomer)
@@ -81,7 +81,7 @@ fn has_safe_header(queued: &TcpHeader, newcomer: &TcpHeader) -> bool {
     queued.flags & !ECN_FLAGS == TcpHeader::ACK && !queued.has_other_options && !queued.timestamps.is_some_and(is_newer)
 }
 
-/// What becomes of the SACK blocks of an ACK if a later one takes its place.
+/// The fate of the SACK blocks of an ACK if a later one takes its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sack {
     /// The later one does not have all of them, or they report a duplicate (RFC 2883).

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::QUEUES;
+use super::sizes::QUEUES;
 
 /// A list of queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{QUEUES, WAYS};
+use super::sizes::{QUEUES, WAYS};
 use crate::cobalt::CobaltState;
 use crate::memory::heap_bytes;
 use crate::packet_pool::Chain;

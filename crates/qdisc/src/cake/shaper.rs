@@ -76,7 +76,7 @@ impl Shaper {
         Self { meter: Meter::new(bytes_per_second), next: Time::ZERO, failsafe_next: Time::ZERO }
     }
 
-    /// The rate changes; what was charged stays.
+    /// The rate changes; earlier charges stay.
     pub fn set_rate(&mut self, bytes_per_second: u64) {
         self.meter = Meter::new(bytes_per_second);
     }

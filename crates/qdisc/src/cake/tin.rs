@@ -3,9 +3,9 @@
 use super::flow_lists::{FlowLists, List};
 use super::flow_table::{CakeIsolation, FlowTable, Set, WayCounts};
 use super::shaper::{Meter, TinClock};
+use super::sizes::{MTU_BYTES, QUEUES};
 use super::statistics::TinStatistics;
 use super::tins::Share;
-use super::{MTU_BYTES, QUEUES};
 use crate::cobalt::{CobaltLaw, CobaltState};
 use crate::{Rng, Span, Time};
 
