@@ -1,5 +1,7 @@
 //! Disciplines with queues inside them.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use super::*;
 
 /// The queues of three classes: a law's, a fair queue's, and those of classes one of which is shaped.
