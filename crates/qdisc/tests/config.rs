@@ -16,8 +16,8 @@ macro_rules! empty_tables {
 
 empty_tables! {
     AfdConfig AredConfig BlueConfig BreatheConfig CakeConfig ChokeConfig CobaltConfig CodelConfig CsfqConfig DblConfig
-    DropTailConfig DrrConfig FengRedConfig FqCodelConfig FredConfig PenaltyBoxConfig PiConfig PieConfig RedConfig
-    RedPdConfig SfbConfig SfqConfig SfqRedConfig SfredConfig SredConfig WfqConfig
+    DropTailConfig DrrConfig DualPi2Config FengRedConfig FqCodelConfig FqPieConfig FredConfig PenaltyBoxConfig PiConfig
+    Pi2Config PieConfig RedConfig RedPdConfig SfbConfig SfqConfig SfqRedConfig SfredConfig SredConfig WfqConfig
 }
 
 #[test]
@@ -92,6 +92,34 @@ fn dbl_is_written_as_in_the_manual() {
     assert_eq!(config.input_ports.map(|ports| (ports.limit, ports.action)), Some((3, InputPortAction::Shutdown)));
     let linear: DblConfig = toml::from_str(r#"dbl_function = "linear""#).unwrap();
     assert_eq!(linear.dbl_function, DblFunction::Linear);
+}
+
+#[test]
+fn the_rules_of_dualpi2_have_names() {
+    let text = r#"
+        preset = "rfc"
+        delay = "older_head"
+        ecn_mask = "any_ect"
+        l4s_aqm = "step"
+        step_threshold_packets = 5
+        scheduler = "time_shifted_fifo"
+        time_shift = "20 ms"
+        classic_draw = "random"
+        l4s_draw = "recur"
+    "#;
+    let expected = DualPi2Config {
+        preset: Pi2Preset::Rfc,
+        delay: Some(DualPi2Delay::OlderHead),
+        ecn_mask: DualPi2EcnMask::AnyEct,
+        l4s_aqm: Some(DualPi2L4sAqm::Step),
+        step_threshold_packets: Some(5),
+        scheduler: Some(DualPi2Scheduler::TimeShiftedFifo),
+        time_shift: Some(Span::from_milliseconds(20)),
+        classic_draw: Some(Pi2Draw::Random),
+        l4s_draw: Some(Pi2Draw::Recur),
+        ..DualPi2Config::default()
+    };
+    assert_eq!(toml::from_str::<DualPi2Config>(text), Ok(expected));
 }
 
 #[test]
