@@ -17,8 +17,7 @@
 //! ```
 //!
 //! Set `typical_rtt` and `max_rtt` first, if they are not those of the Internet: the target and the gains follow from
-//! them. Give the senders an L4S congestion controller, such as `prague`, or `dctcp` in a data centre. `preset = "rfc"`
-//! selects the rules of the RFC.
+//! them. Senders need an L4S congestion controller, such as `prague`. `preset = "rfc"` selects the rules of the RFC.
 //!
 //! # Source
 //! K. De Schepper, B. Briscoe and G. White, "Dual-Queue Coupled Active Queue Management (AQM) for Low Latency, Low
@@ -51,7 +50,7 @@
 //!
 //! # Cost
 //! About 450 bytes, and 16 bytes for each packet queued. O(1) a packet: each is dropped or sent, with at most two
-//! random numbers. One call may drop all packets queued. Missed ticks cost about as much as 60 of them at most, with
+//! random numbers. One call may drop all packets queued. Missed ticks cost about as much as 20 of them at most, with
 //! the default gains, however long the idle period was.
 //!
 //! # Parameters

@@ -36,7 +36,7 @@
 //!
 //! # Cost
 //! About 200 bytes, and 8 bytes for each packet queued. O(1) a packet: each is dropped or sent, with at most two random
-//! numbers. One call may drop all packets queued. Missed ticks cost about as much as 60 of them at most, with the
+//! numbers. One call may drop all packets queued. Missed ticks cost about as much as 20 of them at most, with the
 //! default gains, however long the idle period was.
 //!
 //! # Parameters
