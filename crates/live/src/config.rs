@@ -291,12 +291,13 @@ impl Direction {
 
     /// Packets that a discipline may hold.
     fn most_packets(&self, queue: &Queue) -> u64 {
-        match queue.limit() {
-            Some(QueueSize::Packets(packets)) => packets,
-            Some(QueueSize::Bytes(bytes)) => bytes / (SHORTEST_FRAME_BYTES + self.overhead.0),
-            // The queues of classes have limits of their own.
-            None => 8 * BUFFERS_BESIDE,
-        }
+        let packets = |limit| match limit {
+            QueueSize::Packets(packets) => packets,
+            QueueSize::Bytes(bytes) => bytes / (SHORTEST_FRAME_BYTES + self.overhead.0),
+        };
+        // The packet that a shaper holds in addition to its queue is one of those of `BUFFERS_BESIDE`.
+        let limits = queue.limits();
+        limits.map_or(u64::MAX, |limits| limits.into_iter().map(packets).fold(0, u64::saturating_add))
     }
 }
 

@@ -308,6 +308,23 @@ impl<G> QueueSpec<G> {
         inner.into_iter().filter_map(|inner| inner.queue)
     }
 
+    /// The limits that together bound what is queued: its own, or those of the queues inside. `None` if one of them is a
+    /// custom discipline.
+    #[must_use]
+    pub fn limits(&self) -> Option<Vec<QueueSize>> {
+        if let Some(limit) = self.limit() {
+            return Some([limit].into());
+        }
+        let mut limits = Vec::new();
+        for inner in self.inner()?.inner_queues() {
+            match inner.queue {
+                Some(queue) => limits.extend(queue.limits()?),
+                None => limits.push(inner.fifo_limit),
+            }
+        }
+        Some(limits)
+    }
+
     /// The longest packet that may leave on a link of `link_rate`, if longer ones are dropped on arrival.
     #[must_use]
     pub fn longest_packet(&self, link_rate: Rate) -> Option<Bytes> {

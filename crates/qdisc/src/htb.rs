@@ -66,11 +66,10 @@ use self::ring::MOST_CLASSES;
 use self::tree::{Class, LEVELS, PRIORITIES, Tree};
 use crate::indexed_heap::IndexedHeap;
 use crate::inner_queues::{CLASSES, ClassMap, FIFO_LIMIT, InnerQueue, InnerQueues, PlacedError};
+use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
 use crate::require;
-use crate::{
-    Backlog, ClassQueues, Cx, Discipline, DropTail, DropTailConfig, Fifo, Packet, ParameterError, Served, Time,
-};
+use crate::{Backlog, ClassQueues, Cx, Discipline, Packet, ParameterError, Served, Time};
 
 mod bucket;
 mod ring;
@@ -221,6 +220,7 @@ impl<Q> HtbConfig<Q> {
             }
         }
         require(self.r2q > 0, "r2q", "be at least 1")?;
+        Limit::new(self.direct_limit, "direct_limit")?;
         let default = self.default_class.as_deref().map(|name| CLASSES.default(&classes, name)).transpose()?;
         let is_leaf = default.is_none_or(|default| !parents.contains(&Some(default)));
         require(is_leaf, "default_class", "be the name of a class without children")?;
@@ -249,11 +249,13 @@ impl<Q> InnerQueues<Q> for HtbConfig<Q> {
     fn inner_queues(&self) -> Vec<InnerQueue<'_, Q>> {
         let mut queues = CLASSES.inner_queues(self.classes.iter().map(|class| class.queue.as_ref()), FIFO_LIMIT);
         queues.retain(|inner| self.is_leaf(&self.classes[inner.index]));
+        let (index, fifo_limit) = (self.classes.len(), self.direct_limit);
+        queues.push(InnerQueue { index, keys: "direct_limit".into(), queue: None, fifo_limit });
         queues
     }
 
-    fn inner_rate(&self, index: usize, _link_rate: Rate) -> Rate {
-        self.classes[index].rate
+    fn inner_rate(&self, index: usize, link_rate: Rate) -> Rate {
+        self.classes.get(index).map_or(link_rate, |class| class.rate)
     }
 
     fn check(&self, _link_rate: Rate) -> Result<(), PlacedError> {
@@ -277,21 +279,19 @@ pub struct Htb<P> {
 }
 
 impl<P: Packet + 'static> Htb<P> {
-    /// An HTB over `queues`, which were built from the `queue` of each leaf in order. The link's rate does not matter.
+    /// An HTB over `queues`: those that were built from the `queue` of each leaf in order, and the FIFO queue of packets
+    /// that belong to no leaf. The link's rate does not matter.
     ///
     /// # Errors
     /// The first parameter outside its bound.
     pub fn new<Q>(
         config: &HtbConfig<Q>,
-        link_rate: Rate,
-        mut queues: Vec<Box<dyn Discipline<P>>>,
+        _link_rate: Rate,
+        queues: Vec<Box<dyn Discipline<P>>>,
     ) -> Result<Self, ParameterError> {
         let Structure { parents, leaf_of, default } = config.structure()?;
         let leaves: Vec<usize> = (0..parents.len()).filter(|&class| !parents.contains(&Some(class))).collect();
-        require(queues.len() == leaves.len(), "classes", "have a queue for each leaf")?;
-        let direct = DropTail::new(&DropTailConfig { limit: config.direct_limit }, link_rate, 0);
-        let direct = direct.map_err(|error| ParameterError { field: "direct_limit", ..error })?;
-        queues.push(Box::new(Fifo::new(Box::new(direct))));
+        require(queues.len() == leaves.len() + 1, "classes", "have a queue for each leaf, and one for other packets")?;
 
         let mut queue_of = vec![usize::MAX; parents.len()];
         leaves.iter().enumerate().for_each(|(queue, &class)| queue_of[class] = queue);

@@ -4,7 +4,7 @@ use alloc::string::ToString;
 
 use super::*;
 use crate::test_support::{Bench, LINK, Labelled};
-use crate::{Cbq, CbqClass, CbqConfig, Codel, CodelConfig, DropReason, Span};
+use crate::{Cbq, CbqClass, CbqConfig, Codel, CodelConfig, DropReason, DropTail, DropTailConfig, Fifo, Span};
 
 type Classes = Vec<HtbClass<()>>;
 
@@ -30,12 +30,16 @@ fn config(classes: Classes) -> HtbConfig<()> {
     HtbConfig { classes, default_class: None, direct_limit: FIFO_LIMIT, r2q: 10 }
 }
 
+fn fifo_of(limit: QueueSize) -> Box<dyn Discipline<Labelled>> {
+    Box::new(Fifo::new(Box::new(DropTail::new(&DropTailConfig { limit }, LINK, 0).unwrap())))
+}
+
 fn fifo() -> Box<dyn Discipline<Labelled>> {
-    Box::new(Fifo::new(Box::new(DropTail::new(&DropTailConfig::default(), LINK, 0).unwrap())))
+    fifo_of(FIFO_LIMIT)
 }
 
 fn built(config: &HtbConfig<()>) -> Result<Htb<Labelled>, ParameterError> {
-    Htb::new(config, LINK, config.inner_queues().iter().map(|_| fifo()).collect())
+    Htb::new(config, LINK, config.inner_queues().iter().map(|inner| fifo_of(inner.fifo_limit)).collect())
 }
 
 fn bench(classes: Classes) -> Bench<Htb<Labelled>> {
@@ -313,11 +317,8 @@ fn rates_are_those_that_a_kernel_measures() {
 
 #[test]
 fn packets_of_no_leaf_go_first_and_unshaped() {
-    let mut bench = bench(vec![root(1, kilobits(8))]);
-    bench.discipline.queues = {
-        let limited = HtbConfig { direct_limit: QueueSize::Packets(3), ..config(vec![root(1, kilobits(8))]) };
-        built(&limited).unwrap().queues
-    };
+    let limited = HtbConfig { direct_limit: QueueSize::Packets(3), ..config(vec![root(1, kilobits(8))]) };
+    let mut bench = Bench::new(built(&limited).unwrap());
     bench.enqueue(Labelled::new(1, 1, 1000, 1));
     (2..6).for_each(|label| bench.enqueue(Labelled::new(label, 1, 1000, 9)));
     assert_eq!(bench.dropped.0.iter().map(|(packet, ..)| packet.label).collect::<Vec<_>>(), [5]);
@@ -336,7 +337,7 @@ fn a_leaf_that_shapes_leaves_its_turn_to_others_until_its_time() {
     let shaper = Cbq::new(&CbqConfig { classes: vec![shaped], default_class: None }, LINK, vec![fifo()]).unwrap();
     let fast = |number| HtbClass { burst: Some(Bytes(100_000)), cburst: Some(Bytes(100_000)), ..root(number, LINK) };
     let config = config(vec![fast(1), fast(2)]);
-    let mut bench = Bench::new(Htb::new(&config, LINK, vec![Box::new(shaper), fifo()]).unwrap());
+    let mut bench = Bench::new(Htb::new(&config, LINK, vec![Box::new(shaper), fifo(), fifo()]).unwrap());
     for label in 0..3 {
         bench.enqueue(Labelled::new(label, 1, 1000, 1));
         bench.enqueue(Labelled::new(10 + label, 1, 1000, 2));
@@ -359,7 +360,7 @@ fn a_leaf_whose_queue_drops_its_packets_is_passed_over() {
     let codel = CodelConfig { max_packet_size: Bytes(1), ..CodelConfig::default() };
     let codel = Codel::<Labelled>::new(&codel, LINK, 0).unwrap();
     let config = config(vec![root(1, LINK), root(2, LINK)]);
-    let mut bench = Bench::new(Htb::new(&config, LINK, vec![Box::new(codel), fifo()]).unwrap());
+    let mut bench = Bench::new(Htb::new(&config, LINK, vec![Box::new(codel), fifo(), fifo()]).unwrap());
     (0..40).for_each(|label| bench.enqueue(Labelled::new(label, 1, 100, 1)));
     for label in 40..60 {
         bench.enqueue(Labelled::new(label, 1, 100, 2));
@@ -426,7 +427,7 @@ fn each_parameter_is_checked() {
         [None, at("", "default_class"), at("", "default_class")]
     );
     let direct = HtbConfig { direct_limit: QueueSize::Packets(0), ..config(vec![root(1, LINK)]) };
-    assert_eq!(built(&direct).err().map(|error| error.field), Some("direct_limit"));
+    assert_eq!(direct.check(LINK).err().map(|placed| placed.error.field), Some("direct_limit"));
 }
 
 #[test]
@@ -469,13 +470,14 @@ fn a_tree_has_eight_levels() {
 #[test]
 fn each_leaf_has_a_queue() {
     let config = config(vec![inner(0, LINK), child(1, 0, LINK, LINK)]);
-    for (queues, field) in [(0, Some("classes")), (1, None), (2, Some("classes"))] {
+    for (queues, field) in [(1, Some("classes")), (2, None), (3, Some("classes"))] {
         let queues = (0..queues).map(|_| fifo()).collect();
         assert_eq!(Htb::<Labelled>::new(&config, LINK, queues).err().map(|error| error.field), field);
     }
     let inner = config.inner_queues();
-    assert_eq!((inner.len(), inner[0].keys.as_str(), inner[0].index), (1, "classes.1.queue", 1));
-    assert_eq!(config.inner_rate(1, Rate::megabits(1)), LINK);
+    assert_eq!((inner.len(), inner[0].keys.as_str(), inner[0].index), (2, "classes.1.queue", 1));
+    assert_eq!((inner[1].index, inner[1].queue, inner[1].fifo_limit), (2, None, FIFO_LIMIT));
+    assert_eq!([1, 2].map(|index| config.inner_rate(index, Rate::megabits(1))), [LINK, Rate::megabits(1)]);
 }
 
 #[test]

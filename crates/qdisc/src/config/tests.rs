@@ -5,6 +5,7 @@ extern crate std;
 use std::string::ToString;
 
 use super::*;
+use crate::CbqClass;
 use crate::test_support::{LINK, Labelled};
 
 fn read(text: &str) -> QueueSpec {
@@ -151,4 +152,26 @@ fn a_queue_changes_classes_if_one_inside_it_does() {
     ] {
         assert_eq!(read(text).changes_class(), expected, "{text}");
     }
+}
+
+#[test]
+fn the_limits_of_queues_inside_bound_a_queue() {
+    let packets = |limits: &[u64]| Some(limits.iter().map(|&limit| QueueSize::Packets(limit)).collect::<Vec<_>>());
+    for (text, limits) in [
+        ("red = { limit = '7 packets' }", packets(&[7])),
+        ("tbf = { limit = '7 packets' }", packets(&[7])),
+        ("tbf = { queue.red = { limit = '8 packets' } }", packets(&[8])),
+        ("prio = { limit = '9 packets' }", packets(&[9, 9, 9])),
+        ("ets.bands = [{ name = 'a' }, { name = 'b', queue.prio.limit = '3 packets' }]", packets(&[1000, 3, 3, 3])),
+        (
+            "htb = { direct_limit = '5 packets', classes = [{ name = 'a', rate = '1 Mbps' }, \
+             { name = 'b', parent = 'a', rate = '1 Mbps', queue.red.limit = '6 packets' }] }",
+            packets(&[6, 5]),
+        ),
+    ] {
+        assert_eq!(read(text).limits(), limits, "{text}");
+    }
+    assert_eq!(QueueSpec::Python(()).limits(), None);
+    let class = CbqClass::new("a", &[], QueueSpec::Python(()));
+    assert_eq!(QueueSpec::Cbq(CbqConfig { classes: [class].into(), default_class: None }).limits(), None);
 }

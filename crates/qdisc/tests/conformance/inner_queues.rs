@@ -130,7 +130,9 @@ fn htb_of_several_disciplines() {
             HtbClass { burst: Some(Bytes(0)), quantum: Some(Bytes(9000)), ..leaf("c", &[3], "inner") },
         ];
         let config = HtbConfig { classes, default_class: None, direct_limit: SMALL, r2q: 10 };
-        Box::new(Htb::new(&config, LINK, inner_queues()).unwrap())
+        let direct: Box<dyn Discipline<TestPacket>> =
+            Box::new(Fifo::new(Box::new(DropTail::new(&DropTailConfig { limit: SMALL }, LINK, 7).unwrap())));
+        Box::new(Htb::new(&config, LINK, inner_queues().into_iter().chain([direct]).collect()).unwrap())
     });
 }
 

@@ -203,10 +203,13 @@ fn packet_bits(group: &FlowGroup) -> f64 {
 
 /// How many packets a link and its queue hold; infinite without a limit.
 fn room(link: &LinkSpec) -> f64 {
-    let queued = match link.queue.as_ref().map(|queue| queue.limit()) {
-        Some(Some(QueueSize::Packets(packets))) => packets as f64,
-        Some(Some(QueueSize::Bytes(bytes))) => bytes as f64 / 500.0,
-        // Each class has a limit of its own, and a custom discipline has an unknown one.
+    let packets = |limit: &QueueSize| match *limit {
+        QueueSize::Packets(packets) => packets as f64,
+        QueueSize::Bytes(bytes) => bytes as f64 / 500.0,
+    };
+    let queued = match link.queue.as_ref().map(|queue| queue.limits()) {
+        Some(Some(limits)) => limits.iter().map(packets).sum(),
+        // A custom discipline has an unknown limit.
         Some(None) => 10_000.0,
         None => f64::INFINITY,
     };
