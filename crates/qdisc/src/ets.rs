@@ -8,7 +8,7 @@
 //!
 //! # When to use it
 //! Use it to divide a link between classes of traffic in fixed proportions, after a little traffic that never waits, as
-//! switches of data centers do. It limits no band: use `htb` for rates in bits per second.
+//! data-center switches do. It limits no band: use `htb` for rates in bits per second.
 //!
 //! # Example
 //! ```toml

@@ -194,23 +194,20 @@ impl ClassList {
     }
 }
 
-/// The checks of a list are those of `full_map` and of each class; their tests are with CBQ.
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn an_error_names_the_table_of_its_parameter() {
-        let faults: [(&[(&str, &[u8])], &str, &str); 4] = [
-            (&[], "", "classes"),
-            (&[("a", &[1]), ("a", &[])], "classes.1", "name"),
-            (&[("a", &[1]), ("b", &[2, 1])], "classes.1", "classes"),
-            (&[("a", &[1, 1])], "classes.0", "classes"),
-        ];
-        for (classes, table, field) in faults {
+        let refused = |classes: &[(&str, &[u8])]| {
             let placed = CLASSES.full_map(classes, None).unwrap_err();
-            assert_eq!((placed.table.as_str(), placed.error.field), (table, field));
-        }
+            (placed.table, placed.error.field)
+        };
+        assert_eq!(refused(&[]), (String::new(), "classes"));
+        assert_eq!(refused(&[("a", &[1]), ("a", &[])]), ("classes.1".into(), "name"));
+        assert_eq!(refused(&[("a", &[1]), ("b", &[2, 1])]), ("classes.1".into(), "classes"));
+        assert_eq!(refused(&[("a", &[1, 1])]), ("classes.0".into(), "classes"));
         let placed = CLASSES.full_map(&[("a", &[])], Some("b")).unwrap_err();
         assert_eq!((placed.table.as_str(), placed.error.field), ("", "default_class"));
         for bands in [&[][..], &[("a", &[][..])]] {

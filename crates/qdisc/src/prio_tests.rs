@@ -2,6 +2,8 @@
 
 use alloc::vec;
 
+use forebay_units::Bytes;
+
 use super::*;
 use crate::test_support::{Bench, LINK, Labelled};
 use crate::{DropTail, DropTailConfig, Fifo, Span, Tbf, TbfConfig};
@@ -57,11 +59,7 @@ fn the_bare_name_has_linuxs_bands() {
 
 #[test]
 fn a_band_that_shapes_leaves_the_link_to_the_next() {
-    let slow = TbfConfig::<()> {
-        rate: Some(Rate::megabits(8)),
-        burst: Some(1000_u64).map(forebay_units::Bytes),
-        ..TbfConfig::default()
-    };
+    let slow = TbfConfig::<()> { rate: Some(Rate::megabits(8)), burst: Some(Bytes(1000)), ..TbfConfig::default() };
     let tbf = Tbf::new(&slow, LINK, vec![fifo()]).unwrap();
     let config = bands(vec![PrioBand::new("a", &[7]), PrioBand::new("b", &[])]);
     let mut bench = Bench::new(Prio::new(&config, LINK, vec![Box::new(tbf), fifo()]).unwrap());

@@ -18,8 +18,8 @@
 //!     { name = "rest", queue = "fq_codel" },
 //! ]
 //! queue.taprio.schedule = [
-//!     { open = ["control"], interval = "200 us" },
-//!     { open = ["control", "rest"], interval = "1800 us" },
+//!     { open = ["control"], interval = "1 ms" },
+//!     { open = ["control", "rest"], interval = "9 ms" },
 //! ]
 //! ```
 //!

@@ -114,6 +114,7 @@ impl Tree {
                 let depth = core::iter::successors(*parent, |&parent| parents[parent]).count();
                 classes[index].level = LEVELS - 1 - depth;
                 classes[index].feeds = rings.len();
+                rings.reserve_exact(PRIORITIES);
                 rings.extend([Ring::default(); PRIORITIES]);
             }
         }
