@@ -198,7 +198,8 @@ fn live(spec: &QueueSpec<NoCustomDiscipline>, rate: Rate, arrivals: &[Arrival]) 
 const CAKE: &str = r#"{"cake": {"bandwidth": "8 Mbps", "tins": "diffserv4", "isolation": "dual-srchost",
     "link_layer": "docsis", "ack_filter": "aggressive", "ingress": true, "wash": true}}"#;
 
-/// Every discipline that needs no parameters, with its defaults, those that need classes, and CAKE with many parameters.
+/// Every discipline that needs no parameters, with its defaults, those that need classes, and CAKE with many
+/// parameters.
 fn specs() -> Vec<QueueSpec<NoCustomDiscipline>> {
     let classes = concat!(
         r#"{"cbq": {"default_class": "rest", "classes": ["#,

@@ -308,8 +308,8 @@ impl<G> QueueSpec<G> {
         inner.into_iter().filter_map(|inner| inner.queue)
     }
 
-    /// The limits that together bound what is queued: its own, or those of the queues inside. `None` if one of them is a
-    /// custom discipline.
+    /// The limits that together bound the packets queued: its own, or those of the queues inside. `None` if one of them
+    /// is a custom discipline.
     #[must_use]
     pub fn limits(&self) -> Option<Vec<QueueSize>> {
         if let Some(limit) = self.limit() {

@@ -46,9 +46,9 @@
 //! - At most 256 classes. There is no offload to hardware, and no bound on the events of one call.
 //!
 //! # Cost
-//! About 6 KB, 300 bytes for each leaf and its queue, and 600 for each class with children. A packet takes O(depth), with two
-//! divisions for each class on its way if its length differs from the last one's. A change of mode takes O(log n) with
-//! n classes. One call looks at each leaf that has nothing to send once, and changes the mode of each class whose time
+//! About 6 KB, 300 bytes for each leaf and its queue, and 600 for each class with children. A packet takes O(depth),
+//! with two divisions for each class on its way if its length differs from the last one's. A change of mode takes
+//! O(log n) with n classes. One call looks at each leaf that has nothing to send once, and changes the mode of each class whose time
 //! has come. No random numbers.
 //!
 //! # Parameters
@@ -279,8 +279,8 @@ pub struct Htb<P> {
 }
 
 impl<P: Packet + 'static> Htb<P> {
-    /// An HTB over `queues`: those that were built from the `queue` of each leaf in order, and the FIFO queue of packets
-    /// that belong to no leaf. The link's rate does not matter.
+    /// An HTB over `queues`: those that were built from the `queue` of each leaf in order, and the FIFO queue of
+    /// packets that belong to no leaf. The link's rate does not matter.
     ///
     /// # Errors
     /// The first parameter outside its bound.
