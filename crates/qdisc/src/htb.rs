@@ -47,9 +47,9 @@
 //!
 //! # Cost
 //! About 6 KB, 300 bytes for each leaf and its queue, and 600 for each class with children. A packet takes O(depth),
-//! with two divisions for each class on its way if its length differs from the last one's. A change of mode takes
-//! O(log n) with n classes. One call looks at each leaf that has nothing to send once, and changes the mode of each class whose time
-//! has come. No random numbers.
+//! with two divisions for each class on its way if its length differs from the last one's. A change of mode takes O(log
+//! n) with n classes. One call looks at each leaf that has nothing to send once, and changes the mode of each class
+//! whose time has come. No random numbers.
 //!
 //! # Parameters
 //! See [`HtbConfig`] and [`HtbClass`].
