@@ -22,9 +22,13 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 fn load(text: &str, overrides: &[(&str, &str)]) -> Scenario {
+    load_file("test.toml", text, overrides)
+}
+
+fn load_file(path: &str, text: &str, overrides: &[(&str, &str)]) -> Scenario {
     let overrides: Vec<(String, String)> =
         overrides.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-    Scenario::load(text, "test.toml", &overrides).unwrap_or_else(|error| panic!("{}\n{text}", error.render(false)))
+    Scenario::load(text, path, &overrides).unwrap_or_else(|error| panic!("{}\n{text}", error.render(false)))
 }
 
 /// Where two results differ, table by table and series by series: a digest alone says nothing.
@@ -121,7 +125,7 @@ fn compare_all(folder: &str, least: usize) {
             _ => "1 s",
         };
         let text = text.replace("[\"0 s\", \"1 s\"]", "[\"0 s\", \"200 ms\"]");
-        let scenario = load(&text, &[("duration", duration), ("warmup", "0 s")]);
+        let scenario = load_file(&path, &text, &[("duration", duration), ("warmup", "0 s")]);
         let result = compare(&scenario, None);
         let sent = result.flows.counts("packets_sent").iter().sum::<u64>();
         assert!(sent > 700, "{path}: {sent} packets");
