@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .fair_rates.shares import fair_shares
     from .fluid_model.result import Stability
     from .fluid_model.run import judge_stability
-    from .rate_traces import RateTrace, describe_trace
+    from .rate_traces.description import RateTrace, describe_trace
     from .reporting.write import report
     from .result import Engine, Result, load
     from .runs.series import Series
@@ -80,7 +80,7 @@ else:
             "fair_rates.shares": ("fair_shares",),
             "fluid_model.result": ("Stability",),
             "fluid_model.run": ("judge_stability",),
-            "rate_traces": ("RateTrace", "describe_trace"),
+            "rate_traces.description": ("RateTrace", "describe_trace"),
             "reporting.write": ("report",),
             "result": ("Engine", "Result", "load"),
             "runs.series": ("Series",),

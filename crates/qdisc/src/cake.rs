@@ -14,7 +14,7 @@
 //!
 //! # Example
 //! ```toml
-//! queue.cake = { bandwidth = "19 Mbps", tins = "diffserv4", link_layer = "docsis" }
+//! queue.cake = { bandwidth = "19 Mbps", link_layer = "docsis" }
 //! ```
 //!
 //! `link_layer` has the overheads of common links; `overhead`, `mpu` and `framing` set them one by one. In the

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from . import _core
-from .errors import InputError
+from forebay import _core
+from forebay.errors import InputError
 
 PERCENTILES = (5, 25, 50, 75, 95)
 """The percentiles of the rate that a description has."""
@@ -17,7 +17,14 @@ PERCENTILES = (5, 25, 50, 75, 95)
 
 @dataclass(frozen=True)
 class RateTrace:
-    """Properties of a trace of a link's rate."""
+    """Properties of a trace of a link's rate.
+
+    Example:
+        >>> trace = fb.describe_trace("examples/traces/lte-train.csv")
+        >>> trace.format, round(trace.period_s), len(trace.outages)
+        ('csv', 121, 0)
+
+    """
 
     file: str
     """The file."""
@@ -57,7 +64,7 @@ def describe_trace(file: str | Path, *, interval_s: float = 1.0, outage_s: float
         InputError: If the file cannot be read, is no trace, or is shorter than an interval.
 
     Example:
-        >>> trace = describe_trace("examples/traces/lte-train.csv")
+        >>> trace = fb.describe_trace("examples/traces/lte-train.csv")
         >>> f"{trace.mean_bps / 1e6:.1f} Mb/s"
         '27.2 Mb/s'
 
