@@ -6,8 +6,7 @@ from forebay.lazy import lazily
 
 if TYPE_CHECKING:
     from . import table
-    from .description import RateTrace, describe_trace
 else:
-    __getattr__ = lazily(__name__, ["table"], {"description": ("RateTrace", "describe_trace")})
+    __getattr__ = lazily(__name__, ["table"])
 
-__all__ = ["RateTrace", "describe_trace", "table"]
+__all__ = ["table"]
