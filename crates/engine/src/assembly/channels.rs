@@ -59,7 +59,10 @@ impl<'a> LinkUse<'a> {
 
     /// The time from the first bit of the shortest packet at one end to its last bit at the other one.
     pub fn delay(&self, link: LinkId) -> Span {
-        let LinkParameters { fastest, propagation, .. } = &self.links[link as usize];
+        let LinkParameters { fastest, propagation, has_opportunities, .. } = &self.links[link as usize];
+        if *has_opportunities {
+            return *propagation;
+        }
         *propagation + fastest.transmission_time(u64::from(self.least_bytes[link as usize]))
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct LinkParameters {
     /// The highest rate that it ever has.
     pub fastest: Rate,
     pub propagation: Span,
+    /// Several packets may leave at the same time.
+    pub has_opportunities: bool,
     pub has_queue: bool,
     pub is_impaired: bool,
     pub shares_state: bool,
@@ -66,7 +68,17 @@ impl Links {
         let (has_queue, is_impaired) = (queue.is_some(), impairments.are_some());
         let fastest = service.iter().filter_map(|step| step.rate).fold(rate, Rate::max);
         let edge = Edge { from, to, metric };
-        self.all.push(LinkParameters { edge, rate, fastest, propagation, has_queue, is_impaired, shares_state });
+        let has_opportunities = opportunities.is_some();
+        self.all.push(LinkParameters {
+            edge,
+            rate,
+            fastest,
+            propagation,
+            has_opportunities,
+            has_queue,
+            is_impaired,
+            shares_state,
+        });
         if has_queue || is_impaired || trace.is_some() || !service.is_empty() || opportunities.is_some() {
             let extras = LinkExtras { queue, class_queues, trace, watched_flows, service, opportunities, impairments };
             self.extras.insert(number, extras);

@@ -95,7 +95,7 @@ pub fn plan_data(scenario: &Scenario) -> PlanData {
             rate: spec.rate,
             fastest: spec.fastest(),
             delay: spec.mean_delay(),
-            least_delay: spec.delay.minimum(),
+            least_delay: spec.least_delay(),
             queue: places.get(&(link.links as usize, link.is_back)).copied(),
         }
     });

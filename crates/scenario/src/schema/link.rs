@@ -88,7 +88,7 @@ impl LinkSpec {
         }
     }
 
-    /// The highest rate that it ever has; the mean of opportunities.
+    /// The highest rate that it ever has.
     #[must_use]
     pub fn fastest(&self) -> Rate {
         let own = match &self.trace {
@@ -96,6 +96,12 @@ impl LinkSpec {
             None => self.rate,
         };
         self.service.iter().filter_map(ServicePeriod::highest_rate).fold(own, Rate::max)
+    }
+
+    /// The shortest of its delays.
+    #[must_use]
+    pub fn least_delay(&self) -> Span {
+        self.service.iter().filter_map(|period| period.delay).fold(self.delay.minimum(), Span::min)
     }
 
     /// The mean time from one end to the other: propagation and jitter.

@@ -150,23 +150,13 @@ impl Outage {
 }
 
 impl RateTrace {
-    /// The highest rate of a step; of opportunities the mean.
+    /// The highest rate of a step; of opportunities, of which several may come at once, the highest of all rates.
     #[must_use]
     pub fn fastest(&self) -> Option<Rate> {
         match self {
             Self::File(_) => None,
-            Self::Opportunities(trace) => trace.mean(),
+            Self::Opportunities(_) => Rate::new(u64::MAX),
             Self::Steps(steps) => steps.iter().filter_map(|step| step.rate.0).max(),
         }
-    }
-}
-
-impl Opportunities {
-    /// The mean rate.
-    #[must_use]
-    pub fn mean(&self) -> Option<Rate> {
-        let period = Span::from_milliseconds(u64::from(*self.times_ms.last()?));
-        let bits = 8 * self.bytes.0 * self.times_ms.len() as u64;
-        Rate::new((bits as f64 / period.seconds()) as u64)
     }
 }
