@@ -135,6 +135,9 @@ fn credit_changes_only_while_the_other_queue_has_packets() {
     assert_eq!(course, [(0, -111_120.0), (1, -101_120.0), (2, -101_120.0)]);
     assert_eq!(bench.serve(), Served::Idle);
     assert_eq!(gauge(&bench, "credit"), -121_120.0);
+    (0..2).for_each(|label| bench.enqueue(packet(label, Capable1)));
+    bench.dequeue();
+    assert_eq!(gauge(&bench, "credit"), -121_120.0);
 }
 
 #[test]
@@ -314,6 +317,7 @@ fn packets_may_be_dropped_and_marked_on_arrival() {
     assert_eq!(bench.dropped.1, [(4, MarkReason::Early)]);
     // Nothing more when they leave, but for the step; the sink hears of each packet once.
     bench.now = at_us(1_001);
+    bench.discipline.controller.set_probability(1.0);
     assert_eq!(bench.drain(), [4, 0, 1, 2]);
     assert_eq!(bench.dropped.1, [(4, MarkReason::Early)]);
     assert_eq!([gauge(&bench, "ecn_mark"), gauge(&bench, "step_marks")], [2.0, 1.0]);

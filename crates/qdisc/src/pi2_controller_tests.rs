@@ -248,6 +248,20 @@ proptest! {
 }
 
 #[test]
+fn the_probability_may_fall_again_while_the_delay_is_below_the_target() {
+    let gains = ControllerConfig { alpha: Some(1.0), beta: Some(1.0), ..linux() };
+    let mut lazy = controller(&ControllerConfig { update_interval: Some(milliseconds(1)), ..gains });
+    lazy.set_probability(lazy.most);
+    lazy.next_tick = Time::ZERO + milliseconds(12);
+    let mut eager = lazy.clone();
+    // A long queue is new at the first tick, and grows slowly then.
+    [12, 13, 14].into_iter().for_each(|delay| eager.tick(milliseconds(delay)));
+    lazy.catch_up(Time::ZERO + milliseconds(14), Some(Time::ZERO));
+    assert!(lazy.probability() < lazy.most);
+    assert_eq!(lazy.probability(), eager.probability());
+}
+
+#[test]
 fn a_long_wait_takes_few_ticks() {
     // 3 * 10^13 ticks each, which no loop would end.
     for head in [None, Some(Time::ZERO)] {
