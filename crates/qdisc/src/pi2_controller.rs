@@ -151,11 +151,13 @@ impl ControllerConfig {
             Pi2Preset::Linux => self.linux_design()?,
             Pi2Preset::Rfc => self.rfc_design(),
         };
+        // `tc` reads gains to single precision.
+        let read = |hz: f64| if self.preset == Pi2Preset::Linux { f64::from(hz as f32) } else { hz };
         let design = Design {
             target: self.target.unwrap_or(design.target),
             update_interval: self.update_interval.unwrap_or(design.update_interval),
-            alpha_hz: self.alpha.unwrap_or(design.alpha_hz),
-            beta_hz: self.beta.unwrap_or(design.beta_hz),
+            alpha_hz: self.alpha.map_or(design.alpha_hz, read),
+            beta_hz: self.beta.map_or(design.beta_hz, read),
         };
         require(design.target > Span::ZERO, "target", "be more than 0")?;
         require(design.update_interval >= microsecond, "update_interval", "be at least 1 us")?;
@@ -205,8 +207,7 @@ impl Pi2Controller {
         let Design { target, update_interval, alpha_hz, beta_hz } = config.design()?;
         let gains = match config.preset {
             Pi2Preset::Linux => {
-                // `tc` parses gains to single precision and rounds them down.
-                let gain = |hz: f64| linux_gain((f64::from(hz as f32) * GAINS_PER_HZ) as u64);
+                let gain = |hz: f64| linux_gain((hz * GAINS_PER_HZ) as u64);
                 Gains::Linux { alpha: gain(alpha_hz), beta: gain(beta_hz) }
             }
             Pi2Preset::Rfc => Gains::Rfc { alpha: alpha_hz, beta: beta_hz },

@@ -58,6 +58,8 @@ fn gains_are_those_of_linux() {
     // `tc ... alpha 0.16 beta 3.2` rounds down before the kernel does.
     assert_eq!(linux_gains(&ControllerConfig { alpha: Some(0.16), beta: Some(3.2), ..linux() }), (42, 879));
     assert_eq!(linux_gains(&ControllerConfig { alpha: Some(1.0 / 256.0), ..linux() }).0, 1);
+    // 25/256 in single precision, a little less in double precision.
+    assert_eq!(linux_gains(&ControllerConfig { alpha: Some(0.097_656_249_999), ..linux() }).0, linux_gain(25));
 }
 
 #[test]
@@ -67,7 +69,7 @@ fn gains_follow_from_round_trip_times_as_in_tc() {
         max_rtt: max.map(Span::from_microseconds),
         ..linux()
     };
-    // tc-testing: 20 and 200 ms. With 0.3 of double precision beta would be 383 and not 384.
+    // tc-testing: 20 and 200 ms.
     let given = with(Some(20_000), Some(200_000));
     assert_eq!(linux_gains(&given), (linux_gain(12), linux_gain(384)));
     assert_eq!(linux_gains(&given), (12, 412));
@@ -77,6 +79,8 @@ fn gains_follow_from_round_trip_times_as_in_tc() {
         (target, update_interval)
     };
     assert_eq!(times(&given), (milliseconds(20), milliseconds(20)));
+    // With 0.3 of double precision it would be 3839.
+    assert_eq!(linux_gains(&with(None, Some(20_000))).1, linux_gain(3840));
     // A sixth or six times the other; the period is at most a third, in whole microseconds.
     assert_eq!(times(&with(None, Some(100_001))), (Span::from_microseconds(16_666), Span::from_microseconds(16_666)));
     let from_typical = with(Some(1000), None).design().unwrap();
