@@ -17,9 +17,9 @@
 //! queue.cake = { bandwidth = "19 Mbps", link_layer = "docsis" }
 //! ```
 //!
-//! `link_layer` has the overheads of common links; `overhead`, `mpu` and `framing` set them one by one. In the
-//! direction from the Internet set `ingress = true`. `ack_filter = "on"` helps where the other direction is much
-//! faster.
+//! `link_layer` has the overheads of common links; `overhead`, `mpu` and `framing` set them one by one. The `class` of
+//! a group of flows is its DSCP: 46 is voice, 8 is bulk. In the direction from the Internet set `ingress = true`.
+//! `ack_filter = "on"` helps where the other direction is much faster.
 //!
 //! # Source
 //! Linux's `sch_cake` of 2026; T. Hoeiland-Joergensen, D. Taht and J. Morton, "Piece of CAKE: A Comprehensive Queue
@@ -33,13 +33,13 @@
 //!   neither firewall marks nor priorities of sockets choose a tin. ACKs of IPv6 in IPv4 are not filtered.
 //! - Linux sets a timer for decaying queues when the last packet has left. It finds an empty queue and does nothing;
 //!   there is none here.
-//! - `autorate_ingress` changes the bandwidth at the end of each window, as Linux does. Its code intends once in 250
-//!   ms, but never notes the time of a change.
+//! - `autorate_ingress` changes the bandwidth at the end of each window, as Linux does. Its code has a least
+//!   interval of 250 ms, but never stores the time of a change.
 //! - A filtered ACK counts as `dropped_match`. The hash of flows is another one, and not symmetric.
 //! - `cake_mq`, one instance for each hardware queue, is not offered: a link has one queue.
 //!
 //! # Cost
-//! About 105 KB for each tin that has had a packet, and 12 bytes per queued packet; with an ACK filter 80 bytes more. A
+//! About 105 KB for each tin that has had a packet, and 16 bytes per queued packet; with an ACK filter 80 bytes more. A
 //! packet takes O(1), with a random number for each turn of a queue, and the time of its length at most twice. A turn
 //! brings a host's share of `quantum`: a packet may wait for many turns of all queues if that is less than its length.
 //! The ACK filter looks at all packets of the queue. If the buffer is full, a packet costs as many others as make room
