@@ -169,7 +169,7 @@ impl<P: Packet> DualPi2<P> {
             drop_on_enqueue: config.drop_on_enqueue,
             native: config.native_aqm(),
             min_qlen_step: config.min_qlen_step.unwrap_or(0).into(),
-            controller: Pi2Controller::new(&config.controller())?,
+            controller: Pi2Controller::new(&config.inner())?,
             scheduler: config.new_scheduler(),
             classic_choice: Choice::new(config.preset.draw(config.classic_draw)),
             l4s_choice: Choice::new(config.preset.draw(config.l4s_draw)),

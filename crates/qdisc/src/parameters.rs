@@ -63,7 +63,7 @@ macro_rules! parameters {
     (@inner $name:ident $inner:ident [$($shared:ident)*]) => {
         impl $name {
             /// The shared parameters; those that are missing have their defaults.
-            fn inner(&self) -> $inner {
+            pub(crate) fn inner(&self) -> $inner {
                 $inner { $($shared: self.$shared,)* ..$inner::default() }
             }
         }

@@ -46,7 +46,7 @@ use forebay_units::{Bytes, QueueSize, Rate};
 
 use crate::limit::Limit;
 use crate::memory::inline_bytes;
-use crate::pi2_controller::{Choice, ControllerConfig, Pi2Controller, Pi2Draw, Pi2Preset};
+use crate::pi2_controller::{Choice, Pi2Controller, Pi2Draw, Pi2Preset};
 use crate::require;
 use crate::signal::Signal;
 use crate::timed_fifo::{TimedFifo, TimedQueue};
@@ -72,22 +72,6 @@ parameters! {
         pi2 classic_draw = None, "`random`, with a number for each factor of the square (rfc: `recur`)";
         pi2 drop_on_overload = true, "yes";
         pi2 drop_on_enqueue = false, "no";
-    }
-}
-
-impl Pi2Config {
-    fn controller(&self) -> ControllerConfig {
-        ControllerConfig {
-            preset: self.preset,
-            target: self.target,
-            update_interval: self.update_interval,
-            alpha: self.alpha,
-            beta: self.beta,
-            typical_rtt: self.typical_rtt,
-            max_rtt: self.max_rtt,
-            coupling_factor: self.coupling_factor,
-            drop_on_overload: self.drop_on_overload,
-        }
     }
 }
 
@@ -121,7 +105,7 @@ impl<P: Packet> Pi2<P> {
             min_backlog: config.preset.rule(config.min_backlog, twice, Bytes(0)).0,
             scalable: config.scalable,
             drop_on_enqueue: config.drop_on_enqueue,
-            controller: Pi2Controller::new(&config.controller())?,
+            controller: Pi2Controller::new(config)?,
             classic_choice: choice,
             scalable_choice: choice,
             queue: TimedFifo::new(),

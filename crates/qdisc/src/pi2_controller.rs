@@ -3,7 +3,7 @@
 
 use crate::require;
 use crate::signal::Signal;
-use crate::{Ecn, ParameterError, Rng, Span, Time, uniform};
+use crate::{Ecn, ParameterError, Pi2Config, Rng, Span, Time, uniform};
 
 /// Source of the rules in which Linux and RFC 9332 differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,20 +44,6 @@ pub enum Pi2Draw {
     Recur,
 }
 
-/// The parameters of the controller, as PI2 and DualPI2 have them.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ControllerConfig {
-    pub preset: Pi2Preset,
-    pub target: Option<Span>,
-    pub update_interval: Option<Span>,
-    pub alpha: Option<f64>,
-    pub beta: Option<f64>,
-    pub typical_rtt: Option<Span>,
-    pub max_rtt: Option<Span>,
-    pub coupling_factor: f64,
-    pub drop_on_overload: bool,
-}
-
 /// A probability of 1 in Linux's units, and `MAX_PROB`, its largest probability.
 const LINUX_UNITS: f64 = (1_u64 << 32) as f64;
 const LINUX_MAX_PROB: f64 = LINUX_UNITS - 1.0;
@@ -92,7 +78,7 @@ struct Design {
     beta_hz: f64,
 }
 
-impl ControllerConfig {
+impl Pi2Config {
     /// Linux's defaults (`dualpi2_reset_default`), or what its `tc` computes from round-trip times: times are whole
     /// microseconds, 0.1 and 0.3 have single precision.
     fn linux_design(&self) -> Result<Design, ParameterError> {
@@ -138,7 +124,7 @@ impl ControllerConfig {
         }
     }
 
-    /// Checks every field.
+    /// Checks the fields of the controller.
     fn design(&self) -> Result<Design, ParameterError> {
         let microsecond = Span::from_microseconds(1);
         for (rtt, field) in [(self.typical_rtt, "typical_rtt"), (self.max_rtt, "max_rtt")] {
@@ -203,7 +189,7 @@ pub(crate) struct Pi2Controller {
 }
 
 impl Pi2Controller {
-    pub fn new(config: &ControllerConfig) -> Result<Self, ParameterError> {
+    pub fn new(config: &Pi2Config) -> Result<Self, ParameterError> {
         let Design { target, update_interval, alpha_hz, beta_hz } = config.design()?;
         let gains = match config.preset {
             Pi2Preset::Linux => {

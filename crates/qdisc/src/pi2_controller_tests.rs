@@ -11,24 +11,24 @@ use crate::test_support::rng;
 /// The base probability in Linux's units.
 const UNITS: f64 = 4_294_967_296.0;
 
-fn linux() -> ControllerConfig {
-    ControllerConfig { coupling_factor: 2.0, drop_on_overload: true, ..ControllerConfig::default() }
+fn linux() -> Pi2Config {
+    Pi2Config::default()
 }
 
-fn rfc() -> ControllerConfig {
-    ControllerConfig { preset: Pi2Preset::Rfc, ..linux() }
+fn rfc() -> Pi2Config {
+    Pi2Config { preset: Pi2Preset::Rfc, ..linux() }
 }
 
 fn milliseconds(count: u64) -> Span {
     Span::from_milliseconds(count)
 }
 
-fn controller(config: &ControllerConfig) -> Pi2Controller {
+fn controller(config: &Pi2Config) -> Pi2Controller {
     Pi2Controller::new(config).unwrap()
 }
 
 /// The probabilities after ticks with these delays, in milliseconds.
-fn course(config: &ControllerConfig, delays: &[u64]) -> Vec<f64> {
+fn course(config: &Pi2Config, delays: &[u64]) -> Vec<f64> {
     let mut controller = controller(config);
     delays
         .iter()
@@ -39,7 +39,7 @@ fn course(config: &ControllerConfig, delays: &[u64]) -> Vec<f64> {
         .collect()
 }
 
-fn linux_gains(config: &ControllerConfig) -> (u64, u64) {
+fn linux_gains(config: &Pi2Config) -> (u64, u64) {
     match controller(config).gains {
         Gains::Linux { alpha, beta } => (alpha, beta),
         Gains::Rfc { .. } => panic!("not Linux's"),
@@ -56,15 +56,15 @@ fn gains_are_those_of_linux() {
     assert_eq!(linux_gains(&linux()), (44, 879));
     assert_eq!([shown(44), shown(879)], [0.15625, 3.195_312_5]);
     // `tc ... alpha 0.16 beta 3.2` rounds down before the kernel does.
-    assert_eq!(linux_gains(&ControllerConfig { alpha: Some(0.16), beta: Some(3.2), ..linux() }), (42, 879));
-    assert_eq!(linux_gains(&ControllerConfig { alpha: Some(1.0 / 256.0), ..linux() }).0, 1);
+    assert_eq!(linux_gains(&Pi2Config { alpha: Some(0.16), beta: Some(3.2), ..linux() }), (42, 879));
+    assert_eq!(linux_gains(&Pi2Config { alpha: Some(1.0 / 256.0), ..linux() }).0, 1);
     // 25/256 in single precision, a little less in double precision.
-    assert_eq!(linux_gains(&ControllerConfig { alpha: Some(0.097_656_249_999), ..linux() }).0, linux_gain(25));
+    assert_eq!(linux_gains(&Pi2Config { alpha: Some(0.097_656_249_999), ..linux() }).0, linux_gain(25));
 }
 
 #[test]
 fn gains_follow_from_round_trip_times_as_in_tc() {
-    let with = |typical: Option<u64>, max: Option<u64>| ControllerConfig {
+    let with = |typical: Option<u64>, max: Option<u64>| Pi2Config {
         typical_rtt: typical.map(Span::from_microseconds),
         max_rtt: max.map(Span::from_microseconds),
         ..linux()
@@ -74,7 +74,7 @@ fn gains_follow_from_round_trip_times_as_in_tc() {
     assert_eq!(linux_gains(&given), (linux_gain(12), linux_gain(384)));
     assert_eq!(linux_gains(&given), (12, 412));
     assert_eq!([shown(12), shown(412)], [11.0 / 256.0, 383.0 / 256.0]);
-    let times = |config: &ControllerConfig| {
+    let times = |config: &Pi2Config| {
         let Design { target, update_interval, .. } = config.design().unwrap();
         (target, update_interval)
     };
@@ -89,27 +89,27 @@ fn gains_follow_from_round_trip_times_as_in_tc() {
     assert_eq!(times(&with(Some(50_000), Some(100_000))), (milliseconds(50), Span::from_microseconds(33_333)));
     assert_eq!(times(&with(Some(1), Some(2))).1, Span::from_microseconds(1));
     // Given values take precedence.
-    let given = ControllerConfig { target: Some(milliseconds(5)), beta: Some(1.0), ..given };
+    let given = Pi2Config { target: Some(milliseconds(5)), beta: Some(1.0), ..given };
     assert_eq!(times(&given), (milliseconds(5), milliseconds(20)));
     assert_eq!(linux_gains(&given), (12, linux_gain(256)));
 }
 
 #[test]
 fn gains_of_the_rfc() {
-    let design = |config: &ControllerConfig| {
+    let design = |config: &Pi2Config| {
         let Design { target, update_interval, alpha_hz, beta_hz } = config.design().unwrap();
         (target, update_interval, alpha_hz, beta_hz)
     };
     let (target, update_interval, alpha, beta) = design(&rfc());
     assert_eq!((target, update_interval), (milliseconds(15), milliseconds(15)));
     assert!((alpha - 0.15).abs() < 1e-12 && (beta - 3.0).abs() < 1e-12, "{alpha} {beta}");
-    let short = ControllerConfig { max_rtt: Some(milliseconds(30)), ..rfc() };
+    let short = Pi2Config { max_rtt: Some(milliseconds(30)), ..rfc() };
     let (target, update_interval, alpha, beta) = design(&short);
     assert_eq!((target, update_interval), (milliseconds(15), milliseconds(10)));
     assert!((alpha - 1.0 / 0.9).abs() < 1e-12 && (beta - 10.0).abs() < 1e-12, "{alpha} {beta}");
-    let typical = ControllerConfig { typical_rtt: Some(milliseconds(10)), ..rfc() };
+    let typical = Pi2Config { typical_rtt: Some(milliseconds(10)), ..rfc() };
     assert_eq!((design(&typical).0, design(&typical).3), (milliseconds(10), 5.0));
-    let target = ControllerConfig { target: Some(milliseconds(5)), ..typical };
+    let target = Pi2Config { target: Some(milliseconds(5)), ..typical };
     assert_eq!((design(&target).0, design(&target).1), (milliseconds(5), milliseconds(5)));
 }
 
@@ -135,7 +135,7 @@ fn steps_are_those_of_the_rfc() {
 
 #[test]
 fn steps_of_linux_are_rounded_towards_zero() {
-    let mut controller = controller(&ControllerConfig {
+    let mut controller = controller(&Pi2Config {
         alpha: Some(1.0 / 256.0),
         beta: Some(1.0 / 256.0),
         target: Some(Span::from_microseconds(1)),
@@ -153,7 +153,7 @@ fn steps_of_linux_are_rounded_towards_zero() {
 
 #[test]
 fn the_base_probability_is_held_at_its_ends() {
-    let most = |config: &ControllerConfig| {
+    let most = |config: &Pi2Config| {
         let mut controller = controller(config);
         // Linux cuts such a step to 32 bits.
         controller.tick(Span::from_seconds(3));
@@ -171,7 +171,7 @@ fn the_base_probability_is_held_at_its_ends() {
         [(1.0, 4_294_967_295.0), (2.0, 2_147_483_647.0), (3.0, 1_431_655_765.0), (2.5, 1_717_986_918.0)]
     {
         for config in [linux(), rfc()] {
-            let config = ControllerConfig { coupling_factor: k, drop_on_overload: false, ..config };
+            let config = Pi2Config { coupling_factor: k, drop_on_overload: false, ..config };
             assert_eq!(most(&config), expected, "k = {k}");
             let mut capped = controller(&config);
             capped.probability = capped.most;
@@ -221,7 +221,7 @@ proptest! {
         // Gaps between changes of the head, and whether there is one then.
         changes in prop::collection::vec((0_u64..400_000, prop::option::of(0_u64..100_000)), 1..8),
     ) {
-        let config = ControllerConfig {
+        let config = Pi2Config {
             preset: if is_rfc { Pi2Preset::Rfc } else { Pi2Preset::Linux },
             target: Some(Span::from_microseconds(target_us)),
             update_interval: Some(Span::from_microseconds((target_us / per_target).max(20))),
@@ -253,8 +253,8 @@ proptest! {
 
 #[test]
 fn the_probability_may_fall_again_while_the_delay_is_below_the_target() {
-    let gains = ControllerConfig { alpha: Some(1.0), beta: Some(1.0), ..linux() };
-    let mut lazy = controller(&ControllerConfig { update_interval: Some(milliseconds(1)), ..gains });
+    let gains = Pi2Config { alpha: Some(1.0), beta: Some(1.0), ..linux() };
+    let mut lazy = controller(&Pi2Config { update_interval: Some(milliseconds(1)), ..gains });
     lazy.set_probability(lazy.most);
     lazy.next_tick = Time::ZERO + milliseconds(12);
     let mut eager = lazy.clone();
@@ -271,7 +271,7 @@ fn a_long_wait_takes_few_ticks() {
     for head in [None, Some(Time::ZERO)] {
         for config in [linux(), rfc()] {
             let period = Span::from_microseconds(20);
-            let config = ControllerConfig { update_interval: Some(period), target: Some(milliseconds(1)), ..config };
+            let config = Pi2Config { update_interval: Some(period), target: Some(milliseconds(1)), ..config };
             let mut controller = controller(&config);
             controller.probability = 0.25;
             controller.catch_up(Time::ZERO + Span::from_seconds(9_000_000), head);
@@ -323,31 +323,31 @@ fn recurring_choices_have_regular_gaps() {
 fn bounds_are_checked() {
     let us = Span::from_microseconds;
     for (config, field) in [
-        (ControllerConfig { target: Some(Span::ZERO), ..linux() }, "target"),
-        (ControllerConfig { update_interval: Some(Span::from_nanoseconds(999)), ..linux() }, "update_interval"),
-        (ControllerConfig { update_interval: Some(us(14)), ..linux() }, "update_interval"),
-        (ControllerConfig { alpha: Some(0.0039), ..linux() }, "alpha"),
-        (ControllerConfig { alpha: Some(f64::NAN), ..rfc() }, "alpha"),
-        (ControllerConfig { beta: Some(8_388_608.0), ..rfc() }, "beta"),
-        (ControllerConfig { typical_rtt: Some(us(11)), max_rtt: Some(us(10)), ..linux() }, "typical_rtt"),
-        (ControllerConfig { typical_rtt: Some(Span::ZERO), ..linux() }, "typical_rtt"),
-        (ControllerConfig { max_rtt: Some(Span::from_nanoseconds(999)), ..rfc() }, "max_rtt"),
+        (Pi2Config { target: Some(Span::ZERO), ..linux() }, "target"),
+        (Pi2Config { update_interval: Some(Span::from_nanoseconds(999)), ..linux() }, "update_interval"),
+        (Pi2Config { update_interval: Some(us(14)), ..linux() }, "update_interval"),
+        (Pi2Config { alpha: Some(0.0039), ..linux() }, "alpha"),
+        (Pi2Config { alpha: Some(f64::NAN), ..rfc() }, "alpha"),
+        (Pi2Config { beta: Some(8_388_608.0), ..rfc() }, "beta"),
+        (Pi2Config { typical_rtt: Some(us(11)), max_rtt: Some(us(10)), ..linux() }, "typical_rtt"),
+        (Pi2Config { typical_rtt: Some(Span::ZERO), ..linux() }, "typical_rtt"),
+        (Pi2Config { max_rtt: Some(Span::from_nanoseconds(999)), ..rfc() }, "max_rtt"),
         // The gains are rounded down to nothing.
-        (ControllerConfig { max_rtt: Some(Span::from_seconds(5)), ..linux() }, "max_rtt"),
-        (ControllerConfig { typical_rtt: Some(Span::from_seconds(5)), ..linux() }, "typical_rtt"),
-        (ControllerConfig { max_rtt: Some(Span::from_seconds(400_000)), ..rfc() }, "max_rtt"),
-        (ControllerConfig { update_interval: Some(Span::from_seconds(1_000_000)), ..rfc() }, "update_interval"),
-        (ControllerConfig { coupling_factor: 0.99, ..linux() }, "coupling_factor"),
-        (ControllerConfig { coupling_factor: 256.0, ..linux() }, "coupling_factor"),
+        (Pi2Config { max_rtt: Some(Span::from_seconds(5)), ..linux() }, "max_rtt"),
+        (Pi2Config { typical_rtt: Some(Span::from_seconds(5)), ..linux() }, "typical_rtt"),
+        (Pi2Config { max_rtt: Some(Span::from_seconds(400_000)), ..rfc() }, "max_rtt"),
+        (Pi2Config { update_interval: Some(Span::from_seconds(1_000_000)), ..rfc() }, "update_interval"),
+        (Pi2Config { coupling_factor: 0.99, ..linux() }, "coupling_factor"),
+        (Pi2Config { coupling_factor: 256.0, ..linux() }, "coupling_factor"),
     ] {
         assert_eq!(Pi2Controller::new(&config).map(|_| ()).unwrap_err().field, field, "{config:?}");
     }
     for config in [
-        ControllerConfig { update_interval: Some(us(15)), ..linux() },
-        ControllerConfig { alpha: Some(1.0 / 256.0), beta: Some(8_388_607.0), ..linux() },
-        ControllerConfig { coupling_factor: 255.0, alpha: Some(1e-6), ..rfc() },
-        ControllerConfig { max_rtt: Some(Span::from_seconds(4)), ..linux() },
-        ControllerConfig { typical_rtt: Some(us(10)), max_rtt: Some(us(10)), ..linux() },
+        Pi2Config { update_interval: Some(us(15)), ..linux() },
+        Pi2Config { alpha: Some(1.0 / 256.0), beta: Some(8_388_607.0), ..linux() },
+        Pi2Config { coupling_factor: 255.0, alpha: Some(1e-6), ..rfc() },
+        Pi2Config { max_rtt: Some(Span::from_seconds(4)), ..linux() },
+        Pi2Config { typical_rtt: Some(us(10)), max_rtt: Some(us(10)), ..linux() },
     ] {
         assert!(Pi2Controller::new(&config).is_ok(), "{config:?}");
     }

@@ -8,6 +8,8 @@ use std::path::Path as FilePath;
 
 use forebay_document::{Invalid, Node, Path};
 
+use crate::schema::MAHIMAHI_BYTES;
+
 /// A trace as it is in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TraceFile {
@@ -81,8 +83,11 @@ impl TraceFile {
     }
 }
 
+/// More intervals are a slip of the finger.
+const MOST_INTERVALS: f64 = 1e7;
+
 /// Bits of an opportunity of mahimahi.
-const OPPORTUNITY_BITS: f64 = 8.0 * 1504.0;
+const OPPORTUNITY_BITS: f64 = 8.0 * MAHIMAHI_BYTES as f64;
 
 /// A time in which a trace carries nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,10 +110,19 @@ impl TraceFile {
 
     /// Bits that the trace carries in each interval of so many seconds. A shorter rest at its end counts in no
     /// interval.
-    #[must_use]
-    pub fn bits(&self, interval_s: f64) -> Vec<f64> {
+    ///
+    /// # Errors
+    /// If the trace has no interval, or too many.
+    pub fn bits(&self, interval_s: f64) -> Result<Vec<f64>, String> {
         // A rest that is a whole interval but for a rounding error counts.
-        let mut bits = vec![0.0; (self.period_s() / interval_s + 1e-9) as usize];
+        let intervals = self.period_s() / interval_s + 1e-9;
+        if !(1.0..=MOST_INTERVALS).contains(&intervals) {
+            let period_s = self.period_s();
+            return Err(format!(
+                "it lasts {period_s} s, and an interval {interval_s} s: expected 1 to {MOST_INTERVALS} of them"
+            ));
+        }
+        let mut bits = vec![0.0; intervals as usize];
         match self {
             Self::Opportunities(times_ms) => {
                 for &time_ms in times_ms {
@@ -132,7 +146,7 @@ impl TraceFile {
                 }
             }
         }
-        bits
+        Ok(bits)
     }
 
     /// The mean rate in bits per second.
@@ -234,10 +248,11 @@ mod tests {
         let trace = TraceFile::Steps(vec![(1500.0, 1000.0), (1000.0, 0.0), (200.0, 0.0), (1300.0, 3000.0)]);
         assert_eq!(trace.period_s(), 4.0);
         assert_eq!(trace.mean_bps(), (1500.0 * 1000.0 + 1300.0 * 3000.0) / 4.0);
-        let bits = trace.bits(1.0);
+        let bits = trace.bits(1.0).unwrap();
         let expected = [1e6, 0.5e6, 0.3 * 3e6, 3e6];
         assert!(bits.iter().zip(expected).all(|(bits, expected)| (bits - expected).abs() < 1e-3), "{bits:?}");
-        assert_eq!(trace.bits(3.0).len(), 1);
+        assert_eq!(trace.bits(3.0).unwrap().len(), 1);
+        assert!(trace.bits(4.1).is_err() && trace.bits(1e-9).is_err());
         let outage = TraceOutage { from_s: 1.5, length_s: 1.2 };
         let close =
             |one: &TraceOutage| (one.from_s - 1.5).abs() < 1e-9 && (one.length_s - outage.length_s).abs() < 1e-9;
@@ -252,7 +267,7 @@ mod tests {
         let trace = TraceFile::Opportunities(vec![500, 1000, 1000, 2000]);
         assert_eq!((trace.period_s(), trace.mean_bps()), (2.0, 4.0 * 1504.0 * 8.0 / 2.0));
         // Those at 1000 ms end the first second.
-        assert_eq!(trace.bits(1.0), [3.0 * 12_032.0, 12_032.0]);
+        assert_eq!(trace.bits(1.0), Ok(vec![3.0 * 12_032.0, 12_032.0]));
         assert_eq!(trace.outages(0.6), [TraceOutage { from_s: 1.0, length_s: 1.0 }]);
         assert_eq!(trace.outages(0.5).len(), 3);
     }

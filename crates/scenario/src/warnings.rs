@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 
 use forebay_records::Warning;
 use forebay_switching::PathPolicyConfig;
+use petgraph::unionfind::UnionFind;
 
-use crate::plan::outline::{Links, Outline};
-use crate::plan::{Plan, PlannedKind, PlannedLink};
+use crate::plan::Plan;
+use crate::plan::outline::Outline;
 use crate::schema::{Pause, ScenarioSpec};
 
 /// The warnings of a run of `spec`, which writes no files unless `writes_files`.
@@ -38,24 +39,20 @@ fn lossy_ethernet(spec: &ScenarioSpec) -> Option<Warning> {
 /// Where a link is down while another way leads to its far end.
 fn outages(spec: &ScenarioSpec) -> Option<Warning> {
     let outline = Outline::new(spec);
-    if outline.links.iter().flat_map(Links::directions).all(|direction| direction.spec.down.is_empty()) {
-        return None;
-    }
-    let plan = Plan::new(spec, spec.seed);
-    let has_other_way = |link: &&PlannedLink| {
-        let (mut reached, mut next) = (BTreeSet::from([link.from]), vec![link.from]);
-        while let Some(node) = next.pop() {
-            let others = plan.links.iter().filter(|other| other.from == node && other.name != link.name);
-            // Hosts forward nothing.
-            let is_end =
-                |node: u32| matches!(plan.nodes[node as usize].kind, PlannedKind::Host | PlannedKind::Adapter(_));
-            next.extend(others.map(|other| other.to).filter(|&to| reached.insert(to) && !is_end(to)));
+    let has_other_way = |ends: [u32; 2]| {
+        let forwards = |node: u32| ends.contains(&node) || outline.kind(node).forwards();
+        let mut connected = UnionFind::new(outline.nodes.len());
+        for ([from, to], _) in outline.ways().filter(|([from, to], _)| !(ends.contains(from) && ends.contains(to))) {
+            if forwards(from) && forwards(to) {
+                connected.union(from, to);
+            }
         }
-        !plan.spec(link).down.is_empty() && reached.contains(&link.to)
+        connected.equiv(ends[0], ends[1])
     };
-    let link = plan.links.iter().find(has_other_way)?;
+    let mut down = outline.ways().filter(|(_, direction)| !direction.spec.down.is_empty());
+    let (_, direction) = down.find(|&(ends, _)| has_other_way(ends))?;
     Some(Warning {
-        text: format!("`{}` is down for a time, and packets take no other way meanwhile", link.name),
+        text: format!("`{}` is down for a time, and packets take no other way meanwhile", direction.link_name("")),
         remedy: "routes do not change during a run: packets that the link sends then are lost".into(),
     })
 }

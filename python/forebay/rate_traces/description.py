@@ -61,7 +61,7 @@ def describe_trace(file: str | Path, *, interval_s: float = 1.0, outage_s: float
         outage_s: Shortest time without capacity that counts as an outage, in seconds.
 
     Raises:
-        InputError: If the file cannot be read, is no trace, or is shorter than an interval.
+        InputError: If the file cannot be read or is no trace, or if the interval does not suit it.
 
     Example:
         >>> trace = fb.describe_trace("examples/traces/lte-train.csv")
@@ -81,13 +81,8 @@ def describe_trace(file: str | Path, *, interval_s: float = 1.0, outage_s: float
     try:
         kind, period_s, mean_bps, rates, outages = _core.read_trace(text, interval_s, outage_s)
     except ValueError as error:
-        message = f"{file} is no trace: {error}"
+        message = f"{file}: {error}"
         raise InputError(message) from None
-    if not rates:
-        message = (
-            f"{file} lasts {period_s:g} s, less than an interval of {interval_s:g} s\nhint: take a shorter interval"
-        )
-        raise InputError(message)
     percentiles = dict(zip(PERCENTILES, np.percentile(rates, PERCENTILES).tolist(), strict=True))
     return RateTrace(
         str(file), kind, period_s, mean_bps, interval_s, percentiles, min(rates), max(rates), outage_s, outages

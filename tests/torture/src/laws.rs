@@ -8,7 +8,7 @@ use forebay_scenario::schema::{
     Adapter, FlowGroup, Pause, ScenarioSpec, SharedMemorySwitch, SizeDistribution, Transport, UdpPattern,
 };
 use forebay_scenario::{PlanData, Scenario, ethernet, plan_data};
-use forebay_units::Rate;
+use forebay_units::{Rate, Span};
 
 type Lawful = Result<(), String>;
 
@@ -37,14 +37,16 @@ fn window_s(result: &RunResult) -> f64 {
 }
 
 fn links(plan: &PlanData, result: &RunResult) -> Lawful {
-    let fastest: BTreeMap<&str, Rate> = plan.links.iter().map(|link| (link.name.as_str(), link.fastest)).collect();
+    let fastest: BTreeMap<&str, Option<Rate>> =
+        plan.links.iter().map(|link| (link.name.as_str(), link.fastest)).collect();
     let table = &result.links;
     for (row, name) in table.texts("name").iter().enumerate() {
         let used = table.floats("utilization")[row];
         law((0.0..=1.0 + ROUNDING).contains(&used), "a utilisation is from 0 to 1", name, || used.to_string())?;
+        let Some(fastest) = fastest[name] else { continue };
         let bits = table.counts("bytes")[row] as f64 * 8.0;
         // The last packet may have been on its way already, or not yet across.
-        let most = fastest[name].bits_per_second() as f64 * window_s(result) * (1.0 + ROUNDING) + 2.0 * 8.0 * 65_600.0;
+        let most = fastest.bits_per_second() as f64 * window_s(result) * (1.0 + ROUNDING) + 2.0 * 8.0 * 65_600.0;
         law(bits <= most, "a link carries no more than its rate", name, || format!("{bits} bits of {most}"))?;
     }
     Ok(())
@@ -214,7 +216,8 @@ fn least_delay_s(bytes: u64, [sources, sinks]: &[Vec<u32>; 2], plan: &PlanData) 
         is_settled = true;
         for link in &plan.links {
             let [from, to] = link.ends.map(|node| node as usize);
-            let hop = link.fastest.transmission_time(bytes) + link.least_delay;
+            let transmission = link.fastest.map_or(Span::ZERO, |fastest| fastest.transmission_time(bytes));
+            let hop = transmission + link.least_delay;
             let arrival_s = earliest_s[from] + hop.seconds();
             if arrival_s < earliest_s[to] {
                 earliest_s[to] = arrival_s;

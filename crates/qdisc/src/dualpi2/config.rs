@@ -6,15 +6,15 @@ use alloc::vec::Vec;
 use forebay_units::{Bytes, QueueSize, Span};
 
 use super::{NativeAqm, Scheduler, Step};
-use crate::pi2_controller::{ControllerConfig, Pi2Draw, Pi2Preset};
+use crate::pi2_controller::{Pi2Draw, Pi2Preset};
 use crate::require;
-use crate::{Limit, ParameterError};
+use crate::{Limit, ParameterError, Pi2Config};
 
 parameters! {
     /// Parameters of DualPI2. Gauges have the names of `tc -s qdisc`. Delays are the ages of the packets at the heads,
     /// in microseconds, as of the last packet that came or went. Memory is in bytes. `credit` is in bytes times
     /// percent; the Classic queue is next where it is positive.
-    pub struct DualPi2Config {
+    pub struct DualPi2Config in Pi2Config {
         pi2 preset = Pi2Preset::Linux, "`linux`";
         /// Limit of both queues together, in packets or bytes, not counting the packet being sent. Default: 10000
         /// packets (Linux).
@@ -165,21 +165,6 @@ impl DualPi2Config {
             DualPi2Scheduler::TimeShiftedFifo => {
                 Scheduler::TimeShifted(self.time_shift.unwrap_or(Span::from_milliseconds(50)))
             }
-        }
-    }
-
-    /// The parameters of the controller.
-    pub(super) fn controller(&self) -> ControllerConfig {
-        ControllerConfig {
-            preset: self.preset,
-            target: self.target,
-            update_interval: self.update_interval,
-            alpha: self.alpha,
-            beta: self.beta,
-            typical_rtt: self.typical_rtt,
-            max_rtt: self.max_rtt,
-            coupling_factor: self.coupling_factor,
-            drop_on_overload: self.drop_on_overload,
         }
     }
 

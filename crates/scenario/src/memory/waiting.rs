@@ -42,7 +42,7 @@ fn generated(outline: &Outline<'_>) -> f64 {
         let excess_per_s = (sent_bps - uplinks_bps(outline, number)).max(0.0) / packet_bits(group);
         packets += excess_per_s * spec.duration.seconds();
         if group.from.iter().flat_map(|from| &from.0).any(|host| receives(spec, host)) {
-            let delays = outline.links.iter().map(|links| links.there.spec.mean_delay().seconds());
+            let delays = outline.links.iter().map(|links| links.there.spec.longest_delay().seconds());
             ahead += excess_per_s * delays.fold(0.0, f64::max).min(spec.duration.seconds());
         }
     }
@@ -76,7 +76,7 @@ fn of_ethernet(outline: &Outline<'_>, adapter: &Adapter, propagating: f64) -> (f
 /// few of them: 0.8 s of it took a quarter of the memory of 0.8 s of shared links.
 fn propagating(outline: &Outline<'_>) -> f64 {
     let spec = outline.spec;
-    let delay_s = |links: &Links<'_>| links.crossings * links.there.spec.mean_delay().seconds();
+    let delay_s = |links: &Links<'_>| links.crossings * links.there.spec.longest_delay().seconds();
     let way_s = outline.links.iter().map(delay_s).sum::<f64>().min(spec.duration.seconds());
     let of_group = |(number, group): (usize, &FlowGroup)| {
         let count = f64::from(group.flows());
@@ -218,7 +218,7 @@ fn room(link: &LinkSpec) -> f64 {
 
 /// How many packets are in flight, there and back, at a rate over the length of a link.
 fn in_flight(rate: Rate, link: &LinkSpec) -> f64 {
-    2.0 * bps(rate) * link.mean_delay().seconds() / bits(1500.0)
+    2.0 * bps(rate) * link.longest_delay().seconds() / bits(1500.0)
 }
 
 /// The most segments that a flow of TCP has in flight.

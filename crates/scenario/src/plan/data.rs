@@ -33,8 +33,8 @@ pub struct LinkData {
     pub ends: [u32; 2],
     /// Its rate.
     pub rate: Rate,
-    /// The greatest of its rate and those of its `service`.
-    pub fastest: Rate,
+    /// The greatest of its rates; `None` if it has no bound.
+    pub fastest: Option<Rate>,
     /// Its propagation delay and jitter, the means of distributions.
     pub delay: Span,
     /// Its least propagation delay.

@@ -1,14 +1,14 @@
 //! Quantities that are drawn: `"10 ms"` is always 10 ms, `{ uniform = ["0 s", "1 s"] }` is drawn.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use forebay_engine::Distribution;
 use forebay_units::{Bytes, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::or_table::{OrTable, schema_with};
 
 /// A time, or how it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,15 +130,15 @@ struct Pareto {
     shape: f64,
 }
 
-fn ordered<T: PartialOrd, E: Error>([low, high]: [T; 2]) -> Result<(T, T), E> {
+fn ordered<T: PartialOrd>([low, high]: [T; 2]) -> Result<(T, T), String> {
     if low > high {
-        return Err(E::custom("the lower bound comes first: it is above the upper one here"));
+        return Err("the lower bound comes first: it is above the upper one here".into());
     }
     Ok((low, high))
 }
 
 impl DrawnSpan {
-    fn checked<E: Error>(self) -> Result<SpanDistribution, E> {
+    fn checked(self) -> Result<SpanDistribution, String> {
         Ok(match self {
             Self::Uniform(bounds) => {
                 let (low, high) = ordered(bounds)?;
@@ -150,7 +150,7 @@ impl DrawnSpan {
 }
 
 impl DrawnSize {
-    fn checked<E: Error>(self) -> Result<SizeDistribution, E> {
+    fn checked(self) -> Result<SizeDistribution, String> {
         Ok(match self {
             Self::Uniform(bounds) => {
                 let (low, high) = ordered(bounds)?;
@@ -158,7 +158,7 @@ impl DrawnSize {
             }
             Self::Exponential(mean) => SizeDistribution::Exponential(mean),
             Self::Pareto(Pareto { shape, .. }) if !(shape > 1.0 && shape.is_finite()) => {
-                return Err(E::custom(format_args!("a Pareto `shape` must be above 1 to have a mean; it is {shape}")));
+                return Err(format!("a Pareto `shape` must be above 1 to have a mean; it is {shape}"));
             }
             Self::Pareto(Pareto { mean, shape }) => SizeDistribution::Pareto { mean, shape },
         })
@@ -169,27 +169,7 @@ macro_rules! text_or_table {
     ($type:ident, $quantity:ident, $drawn:ident, $expecting:literal, $description:literal) => {
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Form;
-                impl<'de> Visitor<'de> for Form {
-                    type Value = $type;
-
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($expecting)
-                    }
-
-                    fn visit_str<E: Error>(self, text: &str) -> Result<$type, E> {
-                        text.parse::<$quantity>().map($type::Constant).map_err(E::custom)
-                    }
-
-                    fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<$type, A::Error> {
-                        let drawn = $drawn::deserialize(MapAccessDeserializer::new(&mut table))?;
-                        if table.next_key::<String>()?.is_some() {
-                            return Err(A::Error::custom("two distributions: give exactly one"));
-                        }
-                        drawn.checked()
-                    }
-                }
-                deserializer.deserialize_any(Form)
+                deserializer.deserialize_any(OrTable::new($expecting, $type::Constant, $drawn::checked))
             }
         }
 
@@ -199,13 +179,8 @@ macro_rules! text_or_table {
             }
 
             fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-                let constant = generator.subschema_for::<$quantity>();
-                let mut schema = $drawn::json_schema(generator);
-                if let Some(alternatives) = schema.get_mut("oneOf").and_then(|value| value.as_array_mut()) {
-                    alternatives.insert(0, constant.to_value());
-                }
-                schema.insert("description".into(), $description.into());
-                schema
+                let drawn = $drawn::json_schema(generator);
+                schema_with(generator.subschema_for::<$quantity>(), drawn, $description)
             }
         }
     };

@@ -200,8 +200,8 @@ impl<'de> Deserialize<'de> for LossModel {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(OrTable::new(
             "a probability such as 0.01, or a model such as { gilbert_elliott = { to_bad = 0.01, to_good = 0.25 } }",
-            |number: f64| Self::Probability(number),
-            Self::Drawn,
+            Self::Probability,
+            |drawn| Ok(Self::Drawn(drawn)),
         ))
     }
 }
@@ -221,8 +221,8 @@ impl<'de> Deserialize<'de> for Reordering {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(OrTable::new(
             "true, false, or a table such as { probability = 0.25, gap = 5 }",
-            |value: bool| Self::ByDelay(value),
-            Self::Early,
+            Self::ByDelay,
+            |early| Ok(Self::Early(early)),
         ))
     }
 }

@@ -88,14 +88,23 @@ impl LinkSpec {
         }
     }
 
-    /// The highest rate that it ever has.
+    /// The highest rate that it ever has; `None` for opportunities, of which several may come at once.
     #[must_use]
-    pub fn fastest(&self) -> Rate {
-        let own = match &self.trace {
-            Some(trace) => trace.fastest().unwrap_or(self.rate),
-            None => self.rate,
-        };
-        self.service.iter().filter_map(ServicePeriod::highest_rate).fold(own, Rate::max)
+    pub fn fastest(&self) -> Option<Rate> {
+        match &self.trace {
+            Some(RateTrace::Opportunities(_)) => None,
+            Some(RateTrace::Steps(steps)) => steps.iter().filter_map(|step| step.rate.0).max(),
+            Some(RateTrace::File(_)) | None => {
+                Some(self.service.iter().filter_map(ServicePeriod::highest_rate).fold(self.rate, Rate::max))
+            }
+        }
+    }
+
+    /// The mean time from one end to the other while its delay is longest.
+    #[must_use]
+    pub fn longest_delay(&self) -> Span {
+        let delays = self.service.iter().filter_map(|period| period.delay);
+        delays.fold(self.delay.mean(), Span::max) + self.impairments.jitter.mean()
     }
 
     /// The shortest of its delays.

@@ -46,6 +46,7 @@ pub use probes::{FlowGauges, Probes, SeriesKind, Trace};
 pub(crate) use queue::disciplines;
 pub use queue::{QueueSpec, Switch};
 pub use scenario::ScenarioSpec;
+pub(crate) use service::MAHIMAHI_BYTES;
 pub use service::{Opportunities, Outage, RateOrZero, RateTrace, ServicePeriod, TraceStep};
 pub(crate) use switch::SCHEDULERS;
 pub use switch::{Cells, Cioq, Fabric, InputQueued, SwitchTopology};

@@ -1,8 +1,9 @@
-//! Values that are a bare number, or yes or no, or else a table.
+//! Values that are bare, such as a number, a text, or yes or no, or else a table.
 
-use std::fmt;
+use std::fmt::{self, Display};
 use std::marker::PhantomData;
 
+use forebay_units::{Bytes, Span};
 use schemars::Schema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Error, MapAccess, Unexpected, Visitor};
@@ -11,46 +12,60 @@ use serde::de::{Deserialize, Error, MapAccess, Unexpected, Visitor};
 pub(super) struct OrTable<B, D, T> {
     expecting: &'static str,
     bare: fn(B) -> T,
-    table: fn(D) -> T,
+    table: fn(D) -> Result<T, String>,
     of: PhantomData<(B, D)>,
 }
 
-/// A bare value.
+/// A bare value. `None` for what it cannot be read from.
 pub(super) trait Bare: Sized {
-    fn of_boolean(value: bool) -> Option<Self>;
-    fn of_number(value: f64) -> Option<Self>;
+    fn of_boolean(_: bool) -> Option<Self> {
+        None
+    }
+
+    fn of_number(_: f64) -> Option<Self> {
+        None
+    }
+
+    fn of_text(_: &str) -> Option<Result<Self, String>> {
+        None
+    }
 }
 
 impl Bare for bool {
     fn of_boolean(value: bool) -> Option<Self> {
         Some(value)
     }
-
-    fn of_number(_: f64) -> Option<Self> {
-        None
-    }
 }
 
 impl Bare for f64 {
-    fn of_boolean(_: bool) -> Option<Self> {
-        None
-    }
-
     fn of_number(value: f64) -> Option<Self> {
         Some(value)
     }
 }
 
-impl<B, D, T> OrTable<B, D, T> {
-    pub fn new(expecting: &'static str, bare: fn(B) -> T, table: fn(D) -> T) -> Self {
-        Self { expecting, bare, table, of: PhantomData }
+impl Bare for Span {
+    fn of_text(text: &str) -> Option<Result<Self, String>> {
+        Some(parsed(text))
     }
 }
 
+impl Bare for Bytes {
+    fn of_text(text: &str) -> Option<Result<Self, String>> {
+        Some(parsed(text))
+    }
+}
+
+fn parsed<B: std::str::FromStr<Err: Display>>(text: &str) -> Result<B, String> {
+    text.parse().map_err(|error: B::Err| error.to_string())
+}
+
 impl<B: Bare, D, T> OrTable<B, D, T> {
-    fn number<E: Error>(self, value: f64, unexpected: Unexpected<'_>) -> Result<T, E> {
-        let value = B::of_number(value).ok_or_else(|| E::invalid_type(unexpected, &self.expecting))?;
-        Ok((self.bare)(value))
+    pub fn new(expecting: &'static str, bare: fn(B) -> T, table: fn(D) -> Result<T, String>) -> Self {
+        Self { expecting, bare, table, of: PhantomData }
+    }
+
+    fn read<E: Error>(self, value: Option<B>, unexpected: Unexpected<'_>) -> Result<T, E> {
+        value.map(self.bare).ok_or_else(|| E::invalid_type(unexpected, &self.expecting))
     }
 }
 
@@ -62,20 +77,23 @@ impl<'de, B: Bare, D: Deserialize<'de>, T> Visitor<'de> for OrTable<B, D, T> {
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<T, E> {
-        let value = B::of_boolean(value).ok_or_else(|| E::invalid_type(Unexpected::Bool(value), &self.expecting))?;
-        Ok((self.bare)(value))
+        self.read(B::of_boolean(value), Unexpected::Bool(value))
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<T, E> {
-        self.number(value as f64, Unexpected::Signed(value))
+        self.read(B::of_number(value as f64), Unexpected::Signed(value))
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<T, E> {
-        self.number(value as f64, Unexpected::Unsigned(value))
+        self.read(B::of_number(value as f64), Unexpected::Unsigned(value))
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<T, E> {
-        self.number(value, Unexpected::Float(value))
+        self.read(B::of_number(value), Unexpected::Float(value))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        self.read(B::of_text(text).transpose().map_err(E::custom)?, Unexpected::Str(text))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<T, A::Error> {
@@ -83,7 +101,7 @@ impl<'de, B: Bare, D: Deserialize<'de>, T> Visitor<'de> for OrTable<B, D, T> {
         if table.next_key::<String>()?.is_some() {
             return Err(A::Error::custom("two alternatives: give exactly one"));
         }
-        Ok((self.table)(read))
+        (self.table)(read).map_err(A::Error::custom)
     }
 }
 

@@ -78,32 +78,27 @@ pub struct Outage {
 }
 
 /// The bytes that an opportunity of mahimahi carries.
-const MAHIMAHI_BYTES: u64 = 1504;
+pub(crate) const MAHIMAHI_BYTES: u64 = 1504;
 
 fn mahimahi_bytes() -> Bytes {
     Bytes(MAHIMAHI_BYTES)
 }
 
-/// A rate; `None` for zero.
-pub(super) fn rate_or_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rate>, D::Error> {
-    struct RateText;
-    impl Visitor<'_> for RateText {
-        type Value = Option<Rate>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a rate with its unit in quotes, such as \"100 Mbps\"")
-        }
-
-        fn visit_str<E: Error>(self, text: &str) -> Result<Option<Rate>, E> {
-            Rate::parse_or_zero(text).map_err(E::custom)
-        }
-    }
-    deserializer.deserialize_str(RateText)
-}
-
 impl<'de> serde::Deserialize<'de> for RateOrZero {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        rate_or_zero(deserializer).map(Self)
+        struct RateText;
+        impl Visitor<'_> for RateText {
+            type Value = RateOrZero;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a rate with its unit in quotes, such as \"100 Mbps\"")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<RateOrZero, E> {
+                Rate::parse_or_zero(text).map(RateOrZero).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(RateText)
     }
 }
 
@@ -146,17 +141,5 @@ impl Outage {
     #[must_use]
     pub fn until(&self) -> Span {
         self.to.unwrap_or(Span::MAX)
-    }
-}
-
-impl RateTrace {
-    /// The highest rate of a step; of opportunities, of which several may come at once, the highest of all rates.
-    #[must_use]
-    pub fn fastest(&self) -> Option<Rate> {
-        match self {
-            Self::File(_) => None,
-            Self::Opportunities(_) => Rate::new(u64::MAX),
-            Self::Steps(steps) => steps.iter().filter_map(|step| step.rate.0).max(),
-        }
     }
 }

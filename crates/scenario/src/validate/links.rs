@@ -1,9 +1,10 @@
 //! Links and their queues.
 
-use forebay_document::{Invalid, Path, did_you_mean};
+use forebay_document::{Invalid, Path};
 use forebay_units::{QueueSize, Span};
 
 use super::check::{DAY, LONGEST_RUN, Validity, check_fraction, check_rate, check_span, out_of_bounds, require};
+use super::probes::watched_flow;
 use crate::plan::outline::{Links, Outline, Traffic};
 use crate::schema::{
     DrawnLoss, FlowGroup, FourState, GilbertElliott, Impairments, LinkSpec, LossModel, LostPackets, Outage, QueueSpec,
@@ -17,7 +18,7 @@ pub(super) fn validate(outline: &Outline<'_>) -> Validity {
         let Some(path) = &direction.path else { continue };
         // Both directions of a link, and all links of an Ethernet, may have one description.
         if checked != Some(path) {
-            link(&direction.spec, largest.of(direction.traffic), &outline.spec.flows, path)?;
+            link(&direction.spec, largest.of(direction.traffic), outline, path)?;
             checked = Some(path);
         }
     }
@@ -68,7 +69,7 @@ fn data_packet(transport: &Transport) -> u64 {
     }
 }
 
-fn link(spec: &LinkSpec, largest: u64, groups: &[FlowGroup], path: &Path) -> Validity {
+fn link(spec: &LinkSpec, largest: u64, outline: &Outline<'_>, path: &Path) -> Validity {
     check_rate(spec.rate, &path.key("rate"))?;
     check_span(&spec.delay, DAY, &path.key("delay"))?;
     service(&spec.service, &path.key("service"))?;
@@ -82,7 +83,7 @@ fn link(spec: &LinkSpec, largest: u64, groups: &[FlowGroup], path: &Path) -> Val
     outages(&spec.down, &path.key("down"))?;
     impairments(&spec.impairments, &path.key("impairments"))?;
     for (index, lost) in spec.impairments.lose.iter().enumerate() {
-        lost_packets(lost, groups, &path.key("impairments.lose").index(index))?;
+        lost_packets(lost, outline, &path.key("impairments.lose").index(index))?;
     }
     spec.queue.as_ref().map_or(Ok(()), |queue| self::queue(queue, spec, largest, &path.key("queue")))
 }
@@ -276,17 +277,8 @@ fn loss(model: &LossModel, path: &Path) -> Validity {
     }
 }
 
-fn lost_packets(lost: &LostPackets, groups: &[FlowGroup], path: &Path) -> Validity {
-    let names = groups.iter().map(|group| group.name.as_str());
-    let of_group = |name: &str| {
-        lost.flow == name
-            || lost.flow.strip_prefix(name).is_some_and(|rest| rest.starts_with('-') || rest.starts_with('/'))
-    };
-    if !names.clone().any(of_group) {
-        let message = format!("there is no flow `{}`", lost.flow);
-        let help = did_you_mean(&lost.flow, names);
-        return Err(Invalid::new(path.key("flow"), message, "expected the name of a flow or a group").with_help(help));
-    }
+fn lost_packets(lost: &LostPackets, outline: &Outline<'_>, path: &Path) -> Validity {
+    watched_flow(&lost.flow, outline, &path.key("flow"))?;
     let numbers = lost.packets.iter().chain(&lost.acks);
     let is_some = numbers.clone().next().is_some() && !numbers.clone().any(|&number| number == 0);
     let message = || "packets to lose need numbers from 1 on".to_owned();

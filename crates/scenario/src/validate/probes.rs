@@ -79,7 +79,11 @@ fn flow_gauges(gauges: &FlowGauges, outline: &Outline<'_>, path: &Path) -> Valid
 
 /// The flow or group of that name has the same packets, and the same state, throughout the run. Returns its group,
 /// unless its flows are cells or frames with names of their own.
-fn watched_flow<'a>(name: &str, outline: &Outline<'a>, path: &Path) -> Result<Option<&'a FlowGroup>, Invalid> {
+pub(super) fn watched_flow<'a>(
+    name: &str,
+    outline: &Outline<'a>,
+    path: &Path,
+) -> Result<Option<&'a FlowGroup>, Invalid> {
     let groups = || outline.spec.flows.iter().map(|group| group.name.clone());
     if !groups().chain(outline.flow_names()).any(|known| known == *name) {
         let known: Vec<String> = groups().chain(outline.flow_names()).take(NAMES_COMPARED).collect();
