@@ -29,7 +29,8 @@
 //! # Source
 //! IEEE 802.1Q-2018. Section 8.6.8.4: a gate must stay open for the whole frame. Section 8.6.9.2: the last interval
 //! lasts to the end of the cycle, and the cycle's end cuts the list. Section 8.6.9.4.5: all gates are open before the
-//! first cycle. Linux 6.18, `net/sched/sch_taprio.c`, in its software mode, where the standard leaves choices.
+//! first cycle. These rules and section numbers are those that Linux's source gives; the standard itself was not read.
+//! Linux 6.18, `net/sched/sch_taprio.c`, in its software mode, where the standard leaves choices.
 //!
 //! # Where we differ
 //! - A frame may end as its gate closes. Linux, whose clock has nanoseconds, wants it to end earlier.

@@ -58,7 +58,12 @@ impl TraceFile {
         let names = lines.next().map_or("", |(line, _)| line);
         let column = |name: &str| {
             let place = names.split(',').position(|column| column.trim() == name);
-            place.ok_or_else(|| format!("line 1 is {names:?}: expected columns `duration_ms` and `bandwidth_kbps`"))
+            place.ok_or_else(|| {
+                format!(
+                    "line 1 is {names:?}: expected a time in milliseconds (mahimahi's format) or the columns \
+                     `duration_ms` and `bandwidth_kbps` (CSV)"
+                )
+            })
         };
         let columns = [column("duration_ms")?, column("bandwidth_kbps")?];
         let mut steps = Vec::new();
@@ -280,7 +285,7 @@ mod tests {
             ("1\n\n2\n", "line 2 is \"\": expected a time"),
             ("5\n4\n", "line 2 is 4, after 5"),
             ("1\n-2\n", "line 2 is \"-2\""),
-            ("time,rate\n1,2\n", "expected columns `duration_ms` and `bandwidth_kbps`"),
+            ("time,rate\n1,2\n", "or the columns `duration_ms` and `bandwidth_kbps` (CSV)"),
             ("duration_ms,bandwidth_kbps\n0,5\n", "line 2 is \"0,5\": expected a duration above 0"),
             ("duration_ms,bandwidth_kbps\n1000\n", "line 2 is \"1000\""),
             ("duration_ms,bandwidth_kbps\n1000,NaN\n", "line 2"),
