@@ -18,7 +18,7 @@ from .errors import InputError
 from .folder import RESULT_FILE, staged
 from .runs.delays import DELAYS_FILE, read_delays, share
 from .runs.series import SERIES_FILE, Series, SeriesKind, long_frame, narrowed, read_series
-from .storage.document import TABLES, Document, Rows, json_parts, json_text
+from .storage.document import TABLES, YOUNGER_TABLES, Document, Rows, json_parts, json_text
 from .storage.frames import frame_of
 from .storage.stored import check_columns, check_kinds, read_document, read_table, reading, write_frame
 
@@ -34,6 +34,9 @@ _TEXTS = {
     "queue_flows": ("queue", "flow"),
     "adapters": ("name",),
     "transfers": ("name", "group"),
+    "videos": ("name", "group"),
+    "pages": ("name", "group"),
+    "pings": ("name", "group"),
 }
 _KINDS = {
     "scenario": "text",
@@ -44,7 +47,7 @@ _KINDS = {
     "engine": "table",
     "deadlock": "table?",
     "series": "list",
-    **dict.fromkeys(TABLES, "list"),
+    **dict.fromkeys(set(TABLES).difference(YOUNGER_TABLES), "list"),
 }
 
 
@@ -150,6 +153,12 @@ class Result:
     delays: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
     """Delays of delivered packets by group of flows: `packets` had no more than `delay_s` and more than in the row
     before. Empty in results of older versions."""
+    videos: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
+    """One row per flow with `app.video`: bitrate, its changes, start-up time, stalls. Empty without such flows."""
+    pages: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
+    """One row per flow with `app.web`: pages, and the times that they took. Empty without such flows."""
+    pings: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
+    """One row per ping: its round-trip times. Empty without pings."""
 
     @classmethod
     def from_core(cls, raw: RawResult) -> Self:
@@ -174,6 +183,9 @@ class Result:
             deadlock=None if raw.deadlock is None else Deadlock(**raw.deadlock),
             warnings=tuple(RunWarning(**warning) for warning in raw.warnings),
             delays=frame_of(raw.delays),
+            videos=frame_of(raw.videos),
+            pages=frame_of(raw.pages),
+            pings=frame_of(raw.pings),
         )
 
     def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:
@@ -294,7 +306,7 @@ class Result:
         """Write the files of `save` one by one."""
         for table in TABLES:
             frame: pl.DataFrame = getattr(self, table)
-            # Only an Ethernet has adapters, and few flows have transfers.
+            # Only an Ethernet has adapters, and only some flows have transfers, videos, pages or pings.
             if frame.width:
                 write_frame(frame, folder / f"{table}.parquet")
         write_frame(self.delays, folder / DELAYS_FILE)
@@ -335,7 +347,8 @@ class Result:
             }
             check_kinds(document, _KINDS, RESULT_FILE)
             check_kinds(document["engine"], dict.fromkeys(get_type_hints(Engine), "number"), "engine")
-            kept |= {table: read_table(path / f"{table}.parquet", document[table]) for table in TABLES}
+            check_kinds(document, {table: "list" for table in YOUNGER_TABLES if table in document}, RESULT_FILE)
+            kept |= {table: read_table(path / f"{table}.parquet", document.get(table, [])) for table in TABLES}
             for table, texts in _TEXTS.items():
                 if kept[table].columns:
                     check_columns(kept[table], texts, f"{table}.parquet")

@@ -10,6 +10,7 @@ pub(crate) mod jitter;
 pub(crate) mod loss_counters;
 pub(crate) mod machine;
 pub(crate) mod meter;
+pub(crate) mod outcomes;
 pub(crate) mod queue_counters;
 pub(crate) mod queue_series;
 pub(crate) mod report;

@@ -42,6 +42,12 @@ pub(crate) struct RawResult {
     adapters: Py<PyDict>,
     /// One row a flow whose transfers arrive during the run.
     transfers: Py<PyDict>,
+    /// One row a flow that plays video.
+    videos: Py<PyDict>,
+    /// One row a flow that loads web pages.
+    pages: Py<PyDict>,
+    /// One row a ping.
+    pings: Py<PyDict>,
     /// Links that had stopped each other for good, and since when; none if none had.
     deadlock: Option<Py<PyDict>>,
     /// Properties of the run that its user may not expect: dictionaries of `text` and `remedy`.
@@ -70,6 +76,9 @@ impl RawResult {
             queue_flows: columns(py, result.queue_flows, form)?,
             adapters: columns(py, result.adapters, form)?,
             transfers: columns(py, result.transfers, form)?,
+            videos: columns(py, result.videos, form)?,
+            pages: columns(py, result.pages, form)?,
+            pings: columns(py, result.pings, form)?,
             deadlock: result.deadlock.map(|deadlock| deadlock_entries(py, deadlock)).transpose()?,
             warnings: warning_entries(py, result.warnings)?,
             series: PyList::new(py, series)?.unbind(),

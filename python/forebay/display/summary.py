@@ -14,7 +14,7 @@ from rich.console import RenderableType
 from rich.markup import escape
 
 from forebay import runs
-from forebay.storage.document import Document, Rows
+from forebay.storage.document import TABLES, Document, Rows
 
 from .folding import Column, folded
 from .quantity import CI, Scale, measured_span, scale
@@ -34,7 +34,7 @@ class Limits:
 _FEW = Limits(flows=20, rows=20)
 _EVERY = Limits(flows=sys.maxsize, rows=sys.maxsize)
 
-_TABLES = ("flows", "queues", "links", "adapters", "transfers")
+_TABLES = tuple(table for table in TABLES if table != "queue_flows")
 _ALL = "all flows"
 _PLAIN = Scale(1.0, "")
 
@@ -67,7 +67,7 @@ def seeds_document(documents: Sequence[Document]) -> Document:
     return {
         **{key: documents[0][key] for key in shared},
         "seeds": [document["seed"] for document in documents],
-        **{table: runs.mean.mean_rows([document[table] for document in documents]) for table in _TABLES},
+        **{table: runs.mean.mean_rows([document.get(table, []) for document in documents]) for table in _TABLES},
         "runs": [{"seed": document["seed"], "digest": document["digest"]} for document in documents],
     }
 
@@ -79,7 +79,8 @@ def _head(document: Document, seeds: str) -> str:
 
 def _parts(document: Document) -> dict[str, Sequence[Row]]:
     """Return the rows of all tables that are shown."""
-    return {"groups": _group_rows(document["flows"]), **{table: document[table] for table in _TABLES}}
+    tables = {table: document.get(table, []) for table in _TABLES}
+    return {"groups": _group_rows(document["flows"]), **tables}
 
 
 def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int, *, every: bool) -> list[RenderableType]:
@@ -87,6 +88,9 @@ def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int, *, every:
     tables: list[RenderableType] = [head, "", *_groups(parts["groups"], width), *_flows(parts["flows"], width, limits)]
     if parts["transfers"]:
         tables += _transfers(parts["transfers"], width, limits.rows)
+    for title, table in (("Videos", "videos"), ("Pages", "pages"), ("Pings", "pings")):
+        if parts[table]:
+            tables += _outcomes(title, parts[table], width, limits.rows)
     if parts["queues"]:
         tables += _queues(parts["queues"], width, limits.rows)
     if parts["links"]:
@@ -173,6 +177,47 @@ def _transfers(transfers: Sequence[Row], width: int, most: int) -> list[Renderab
     ]
     names = [row["name"] for row in shown]
     return folded("flow", names, columns, width, title="Transfers") + _more("flows", len(transfers) - len(shown))
+
+
+_OUTCOMES = {
+    "segments": ("segments", 3),
+    "bitrate_mean_bps": ("bitrate", 0),
+    "bitrate_changes": ("bitrate\nchanges", 2),
+    "startup_s": ("start-up", 1),
+    "stalls": ("stalls", 0),
+    "stalled_s": ("stalled", 0),
+    "sent": ("sent", 3),
+    "answered": ("answered", 0),
+    "requested": ("requested", 2),
+    "loaded": ("loaded", 0),
+    "load_mean_s": ("time mean", 0),
+    "load_p50_s": ("time p50", 1),
+    "load_p95_s": ("time p95", 0),
+    "load_max_s": ("time max", 2),
+    "rtt_min_s": ("rtt min", 1),
+    "rtt_mean_s": ("rtt mean", 0),
+    "rtt_p50_s": ("rtt p50", 2),
+    "rtt_p99_s": ("rtt p99", 0),
+    "rtt_max_s": ("rtt max", 3),
+    "jitter_s": ("jitter", 4),
+}
+"""Columns of the tables of applications and probes: title, and rank among those that narrow terminals leave out."""
+
+
+def _outcomes(title: str, rows: Sequence[Row], width: int, most: int) -> list[RenderableType]:
+    """Return the table of a kind of applications or probes."""
+    shown = rows[:most]
+    columns = []
+    for name in filter(_OUTCOMES.__contains__, shown[0]):
+        heading, rank = _OUTCOMES[name]
+        if name.endswith(("_s", "_bps")):
+            unit = _unit(shown, name)
+            heading, cells = f"{heading}\n{unit.unit}", [_value(row, name, unit) for row in shown]
+        else:
+            cells = [_counted(row, name) for row in shown]
+        columns.append(Column(heading, cells, rank=rank))
+    names = [row["name"] for row in shown]
+    return folded("flow", names, columns, width, title=title) + _more("flows", len(rows) - len(shown))
 
 
 def _losses(rows: Sequence[Row]) -> list[Column]:

@@ -40,6 +40,9 @@ from .tables import number_text, table_of
 _TABLES = {
     "flows": "Flows",
     "transfers": "Transfers",
+    "videos": "Videos",
+    "pages": "Pages",
+    "pings": "Pings",
     "queues": "Queues",
     "links": "Links",
     "adapters": "Adapters",

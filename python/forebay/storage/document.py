@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from forebay._core import RawResult
 
 Document = dict[str, Any]
-TABLES = ("flows", "queues", "links", "queue_flows", "adapters", "transfers")
+YOUNGER_TABLES = ("videos", "pages", "pings")
+"""Tables that older versions did not write."""
+TABLES = ("flows", "queues", "links", "queue_flows", "adapters", "transfers", *YOUNGER_TABLES)
 
 # So many rows are plain values, or text, at once.
 _ROWS_AT_ONCE = 4096

@@ -14,7 +14,7 @@ from forebay.runs.mean import mean_rows
 from forebay.runs.outcome import Outcome
 from forebay.runs.workers import Where
 from forebay.scenario import Scenario
-from forebay.storage.document import Document, json_text, rows_of
+from forebay.storage.document import TABLES, Document, json_text, rows_of
 
 from .plan import Plan, Request, make_plan
 from .result import Sweep
@@ -56,6 +56,12 @@ class SeededRuns:
     """One row per adapter of an Ethernet, with the columns of `Result.adapters`. Empty in other networks."""
     transfers: pl.DataFrame = field(repr=False)
     """One row per flow with `app.transfers`, with the columns of `Result.transfers`. Empty without such flows."""
+    videos: pl.DataFrame = field(repr=False)
+    """One row per flow with `app.video`, with the columns of `Result.videos`. Empty without such flows."""
+    pages: pl.DataFrame = field(repr=False)
+    """One row per flow with `app.web`, with the columns of `Result.pages`. Empty without such flows."""
+    pings: pl.DataFrame = field(repr=False)
+    """One row per ping, with the columns of `Result.pings`. Empty without pings."""
     sweep: Sweep = field(repr=False)
     """The same runs as a sweep of one point: `sweep.runs` has the metrics and the digest of each run."""
     _documents: list[Document] = field(repr=False)
@@ -106,7 +112,8 @@ def run_under_seeds(
         raise errors.get(kind, InputError)(message)
     tables = {
         table: pl.DataFrame(mean_rows([document[table] for document in documents]), infer_schema_length=None)
-        for table in ("flows", "queues", "links", "adapters", "transfers")
+        for table in TABLES
+        if table != "queue_flows"
     }
     return SeededRuns(
         scenario=scenario.name,

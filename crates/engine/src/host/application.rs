@@ -8,6 +8,8 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::host::outbox::Outbox;
 use crate::host::tcp::{Acknowledger, Transmitter};
+use crate::observe::interval::Checkpoint;
+use crate::observe::outcomes::Outcome;
 
 /// An application at one end of a connection.
 ///
@@ -25,6 +27,14 @@ pub trait Application: Send {
     /// The time of the next call of [`Application::on_timer`]; [`Time::NEVER`] without one.
     fn next(&self) -> Time {
         Time::NEVER
+    }
+
+    /// The warm-up ends, or time series are sampled: before what happens at that time.
+    fn check(&mut self, _at: Time, _due: Checkpoint) {}
+
+    /// The run is over: what the application found, for a table of its own.
+    fn outcome(&mut self, _end: Time) -> Option<Outcome> {
+        None
     }
 }
 

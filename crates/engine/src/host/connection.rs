@@ -8,8 +8,10 @@ use crate::host::application::{Application, Socket};
 use crate::host::endpoint::Endpoint;
 use crate::host::outbox::Outbox;
 use crate::host::tcp::{Acknowledger, Transmitter};
+use crate::observe::flow_counters::EndpointContext;
+use crate::observe::interval::Checkpoints;
 use crate::observe::report::Report;
-use crate::packet::Packet;
+use crate::packet::{FlowId, Packet};
 
 pub(crate) struct Connection {
     transmitter: Transmitter,
@@ -18,6 +20,10 @@ pub(crate) struct Connection {
     /// When the application starts; [`Time::NEVER`] afterwards, and at the server.
     start: Time,
     opened: bool,
+    /// Of the application.
+    checkpoints: Checkpoints,
+    /// The flow whose row the application's outcome has.
+    flow: FlowId,
 }
 
 impl Connection {
@@ -26,8 +32,10 @@ impl Connection {
         acknowledger: Acknowledger,
         application: Box<dyn Application>,
         start: Time,
+        context: EndpointContext,
     ) -> Self {
-        Self { transmitter, acknowledger, application, start, opened: false }
+        let EndpointContext { checkpoints, flow, .. } = context;
+        Self { transmitter, acknowledger, application, start, opened: false, checkpoints, flow }
     }
 
     /// When the application acts by itself.
@@ -44,6 +52,7 @@ impl Connection {
             let deadline = self.deadline();
             self.transmitter.check(deadline.min(now));
             self.acknowledger.check(deadline.min(now));
+            self.check(deadline.min(now));
             if deadline > now {
                 return;
             }
@@ -57,6 +66,12 @@ impl Connection {
             } else {
                 self.acknowledger.expire(deadline, out);
             }
+        }
+    }
+
+    fn check(&mut self, now: Time) {
+        while let Some((at, due)) = self.checkpoints.take(now) {
+            self.application.check(at, due);
         }
     }
 
@@ -91,5 +106,9 @@ impl Endpoint for Connection {
     fn finish(&mut self, end: Time, report: &mut Report) {
         self.transmitter.finish(end, report);
         self.acknowledger.finish(end, report);
+        self.check(end);
+        if let Some(outcome) = self.application.outcome(end) {
+            report.outcome(self.flow, outcome);
+        }
     }
 }

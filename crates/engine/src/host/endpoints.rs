@@ -307,6 +307,7 @@ impl Endpoints<'_> {
         };
         let stream = |name: &str| self.random(response, &format!("/{name}"));
         let application = kind.0.end(role, &stream, response.stop);
-        MadeEndpoint::Other(Box::new(Connection::new(transmitter, acknowledger, application, start)))
+        let context = self.context(index, response);
+        MadeEndpoint::Other(Box::new(Connection::new(transmitter, acknowledger, application, start, context)))
     }
 }

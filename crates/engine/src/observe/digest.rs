@@ -21,9 +21,8 @@ const YOUNGER: [&str; 4] = [JITTER_S, PAUSED_SHARE, MEMORY_BYTES, PACKETS_DUPLIC
 /// Equal digests mean equal tables and series, to the last bit.
 pub(crate) fn digest(result: &RunResult) -> String {
     let mut hasher = SipHasher24::new();
-    for table in
-        [&result.flows, &result.queues, &result.links, &result.queue_flows, &result.adapters, &result.transfers]
-    {
+    let RunResult { flows, queues, links, queue_flows, adapters, transfers, videos, pages, pings, .. } = result;
+    for table in [flows, queues, links, queue_flows, adapters, transfers, videos, pages, pings] {
         for (name, column) in table.columns.iter().filter(|(name, _)| *name != STATE_BYTES && !YOUNGER.contains(name)) {
             hasher.write(name.as_bytes());
             match column {

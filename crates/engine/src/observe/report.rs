@@ -12,6 +12,7 @@ use crate::observe::flow_counters::{ReceiveCounters, SendCounters};
 use crate::observe::flow_table::{FlowTable, Passed};
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::loss_counters::LossCounters;
+use crate::observe::outcomes::{Outcome, OutcomeKind, Outcomes};
 use crate::observe::queue_counters::{QueueCounters, QueueRecord, QueueTotals};
 use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
 use crate::observe::reported::{AdapterReport, ControlCount, FlowLabels, LinkReport, PortReport, QueueReport};
@@ -51,6 +52,7 @@ pub struct Report {
     queues: QueueTable,
     queue_flows: QueueFlowTable,
     transfers: TransferSummary,
+    outcomes: Outcomes,
     links: LinkTable,
     series: Vec<Series>,
     violation: Option<String>,
@@ -74,6 +76,7 @@ impl Report {
             queues: QueueTable::default(),
             queue_flows: QueueFlowTable::default(),
             transfers: TransferSummary::default(),
+            outcomes: Outcomes::default(),
             links: LinkTable::new(links),
             series: Vec::new(),
             violation: None,
@@ -175,6 +178,13 @@ impl Report {
         self.delays.add(self.labels.group_number(row), &counters.delay);
         self.transfers.received(row, counters.record.stale);
         self.flows.receiver(row, &counters);
+    }
+
+    pub(crate) fn outcome(&mut self, flow: FlowId, outcome: Outcome) {
+        for (quantity, values) in outcome.series {
+            self.flow_series(flow, quantity, Some(values).filter(|values| !values.is_empty()));
+        }
+        self.outcomes.add(self.labels.rows.of(flow as usize), outcome.kind, outcome.values);
     }
 
     fn flow_series(&mut self, flow: FlowId, quantity: &str, values: Option<Vec<f64>>) {
@@ -418,6 +428,9 @@ impl Report {
         let warnings = self.warnings();
         let hops = self.links.hops;
         let (delays, transfers) = (self.delays.table(&self.labels), self.transfers.table(&self.labels));
+        let outcomes = |kind| self.outcomes.table(kind, &self.labels);
+        let (videos, pages, pings) =
+            (outcomes(OutcomeKind::Video), outcomes(OutcomeKind::Pages), outcomes(OutcomeKind::Ping));
         let mut flows = self.flows.table(self.labels, self.measured.seconds());
         voice::add_scores(&mut flows);
         let mut result = RunResult {
@@ -425,6 +438,9 @@ impl Report {
             warmup_s: self.measured.from.seconds(),
             delays,
             transfers,
+            videos,
+            pages,
+            pings,
             flows,
             queues: self.queues.table(),
             links: self.links.table(),

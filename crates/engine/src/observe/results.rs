@@ -45,6 +45,12 @@ pub struct RunResult {
     pub adapters: Table,
     /// One row a flow whose transfers arrive during the run; no columns without such flows.
     pub transfers: Table,
+    /// One row a flow that plays video; no columns without such flows.
+    pub videos: Table,
+    /// One row a flow that loads web pages; no columns without such flows.
+    pub pages: Table,
+    /// One row a ping; no columns without pings.
+    pub pings: Table,
     /// Links stopped for good by each other.
     pub deadlock: Option<Deadlock>,
     /// Time series, sorted by kind, name and quantity.

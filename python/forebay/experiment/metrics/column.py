@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .metric import Samples
 
 
-Table = Literal["flows", "queues", "links", "adapters", "queue_flows", "transfers"]
+Table = Literal["flows", "queues", "links", "adapters", "queue_flows", "transfers", "videos", "pages", "pings"]
 
 
 class ColumnMetric(OutcomeMetric, WithUnit):
