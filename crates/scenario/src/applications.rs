@@ -1,15 +1,17 @@
 //! The applications of TCP flows: the table of all, and the seam for those with data both ways.
 
 pub(crate) mod request_response;
+pub(crate) mod video;
+pub(crate) mod web;
 
 use std::sync::Arc;
 
 use forebay_document::Path;
 use forebay_engine::{ApplicationKind, SharedKind};
 use forebay_units::Span;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 
-use crate::schema::{SizeDistribution, SpanDistribution};
+use crate::schema::{SizeDistribution, SpanDistribution, tagged};
 use crate::validate::check::{DAY, Validity, check_span, check_transfer, require};
 
 /// Each takes some bytes in the tables of the network, even if it is never used.
@@ -22,6 +24,11 @@ pub(crate) trait BothWays: ApplicationKind {
 
     /// Mean payload bytes of the larger messages: no more is in flight, for the estimate of memory.
     fn message_bytes(&self) -> u64;
+
+    /// Payload bytes that a segment of TCP must be able to take; 0 for any.
+    fn least_segment(&self) -> u64 {
+        0
+    }
 }
 
 /// One transfer, after which the connection closes.
@@ -70,8 +77,9 @@ impl Transfers {
 macro_rules! applications {
     ($($(#[doc = $doc:literal])* $name:literal $variant:ident($parameters:ty),)*) => {
         /// The data that a TCP flow sends.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, JsonSchema)]
+        #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
+        #[schemars(transform = bare_applications)]
         pub enum Application {
             /// An unlimited amount, at the rate that the network allows.
             #[default]
@@ -104,16 +112,24 @@ macro_rules! applications {
 
             /// The same for the engine.
             pub(crate) fn shared_kind(&self) -> Option<SharedKind> {
-                match *self {
+                match self {
                     Self::Unlimited | Self::Fixed(_) | Self::Transfers(_) => None,
-                    $(Self::$variant(parameters) => Some(SharedKind(Arc::new(parameters))),)*
+                    $(Self::$variant(parameters) => Some(SharedKind(Arc::new(parameters.clone()))),)*
                 }
             }
         }
     };
 }
 
+fn bare_applications(schema: &mut Schema) {
+    tagged::allow_bare(schema, &["video", "web"]);
+}
+
 applications! {
     /// Requests and responses, with pauses.
     "request_response" RequestResponse(request_response::RequestResponse),
+    /// Video whose bitrate adapts to the network.
+    "video" Video(video::Video),
+    /// Web pages, each with its objects.
+    "web" Web(web::Web),
 }

@@ -302,7 +302,7 @@ impl FlowGroup {
     /// Number of flows of the engine that each is: data both ways make two, each connection of `transfers` one.
     #[must_use]
     pub fn flows_each(&self) -> u32 {
-        match self.app {
+        match &self.app {
             Application::Transfers(transfers) => transfers.connections,
             _ if self.app.both_ways().is_some() => 2,
             _ => 1,

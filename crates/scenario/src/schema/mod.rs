@@ -20,7 +20,7 @@ mod queue;
 mod scenario;
 mod service;
 mod switch;
-mod tagged;
+pub(crate) mod tagged;
 mod topology;
 
 pub use distribution::{SizeDistribution, SpanDistribution};

@@ -152,6 +152,13 @@ fn tcp(group: &FlowGroup, config: &TcpConfig, at: &Path) -> Validity {
         || "`ecn` of a group is for UDP".into(),
         "for TCP write `transport.tcp.ecn`",
     )?;
+    let least = group.app.both_ways().map_or(0, |app| app.least_segment());
+    require(
+        u64::from(config.payload_bytes()) >= least,
+        || path.key("segment"),
+        || format!("a segment has room for {} B of a request", config.payload_bytes()),
+        &format!("expected segments with {least} B of payload, since a request of `app` is one segment"),
+    )?;
     group.app.check(&at.key("app"))
 }
 

@@ -1,0 +1,148 @@
+//! Video and web pages over a network.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use forebay_engine::RunResult;
+use forebay_scenario::{Scenario, run, run_in_order};
+
+/// A server sends over `rate` to a user at a distance of 20 ms and back.
+fn text(rate: &str, queue: &str, app: &str, others: &str) -> String {
+    format!(
+        r#"
+        duration = "60 s"
+        warmup = "10 s"
+        [topology.star]
+        access = {{ rate = "10 Gbps", delay = "5 ms" }}
+        bottleneck = {{ rate = "{rate}", delay = "5 ms", queue = {queue} }}
+        [[flows]]
+        name = "user"
+        host_jitter = "none"
+        transport.tcp = {{ delayed_ack = false }}
+        app.{app}
+        {others}
+        "#
+    )
+}
+
+fn load(text: &str) -> Scenario {
+    Scenario::load(text, "applications.toml", &[]).unwrap_or_else(|error| panic!("{}", error.render(false)))
+}
+
+fn simulate(text: &str) -> RunResult {
+    run(&load(text), None, None, &mut |_| true).unwrap()
+}
+
+#[test]
+fn a_page_takes_a_round_trip_for_each_turn() {
+    for (parallel, turns) in [(1, 4.0), (2, 3.0), (3, 2.0), (1000, 2.0)] {
+        let web = format!(
+            "web = {{ main = \"1000 B\", objects = 3, object = \"1000 B\", parsing = \"50 ms\", reading = \"1 s\", \
+             parallel = {parallel} }}"
+        );
+        let result = simulate(&text("1 Gbps", "\"drop_tail\"", &web, ""));
+        let (pages, mean_s) = (&result.pages, result.pages.floats("load_mean_s")[0]);
+        // 20 ms a turn, and less than 0.1 ms for the transmissions.
+        let expected = 0.05 + turns * 0.02;
+        assert!((expected..expected + 4e-4).contains(&mean_s), "{parallel}: {mean_s} instead of {expected}");
+        let per_page = 1.0 + mean_s;
+        assert!((pages.counts("loaded")[0] as f64 - 50.0 / per_page).abs() <= 1.0);
+        assert_eq!(result.flows.counts("transfers_completed")[0], pages.counts("loaded")[0]);
+        assert!(result.videos.columns.is_empty());
+    }
+}
+
+#[test]
+fn a_download_in_the_same_queue_delays_pages() {
+    let download = "[[flows]]\nname = \"download\"\ntransport = \"tcp\"";
+    let p50 = |queue: &str| {
+        let web = "web = { objects = 10, object = \"5 KB\", reading = \"500 ms\" }";
+        simulate(&text("10 Mbps", queue, web, download)).pages.floats("load_p50_s")[0]
+    };
+    let (fifo, fair) = (p50("{ drop_tail = { limit = \"500 packets\" } }"), p50("\"fq_codel\""));
+    assert!(fifo > 3.0 * fair, "{fifo}, {fair}");
+}
+
+#[test]
+fn video_takes_the_bitrate_that_fits() {
+    for (rate, least, most) in [("2 Mbps", 1.0e6, 1.92e6), ("20 Mbps", 4.5e6, 6.0e6)] {
+        let result = simulate(&text(rate, "\"drop_tail\"", "video = {}", ""));
+        let videos = &result.videos;
+        let bitrate = videos.floats("bitrate_mean_bps")[0];
+        assert!((least..=most).contains(&bitrate), "{rate}: {bitrate}");
+        assert_eq!(videos.counts("stalls")[0], 0);
+        assert!((videos.floats("played_s")[0] - 50.0).abs() < 1e-6, "it plays all the time");
+        assert!((0.02..0.5).contains(&videos.floats("startup_s")[0]));
+    }
+}
+
+#[test]
+fn a_video_of_one_bitrate_stalls_where_the_link_is_slower() {
+    // 3 s of video arrive in 4 s, and a little more for headers and requests.
+    let video = "video = { bitrates = [\"4 Mbps\"] }";
+    let result = simulate(&text("3 Mbps", "\"drop_tail\"", video, ""));
+    let videos = &result.videos;
+    let (played, stalled) = (videos.floats("played_s")[0], videos.floats("stalled_s")[0]);
+    assert!((played + stalled - 50.0).abs() < 1e-6);
+    assert!((0.70..0.75).contains(&(played / 50.0)), "{played}");
+    assert!((11..=13).contains(&videos.counts("stalls")[0]), "{}", videos.counts("stalls")[0]);
+}
+
+#[test]
+fn a_watched_video_has_its_bitrate_and_buffer_over_time() {
+    let probes = "[probes]\ninterval = \"1 s\"\nseries = [\"flows\"]";
+    let text = text("2 Mbps", "\"drop_tail\"", "video = { length = \"30 s\" }", "");
+    let text = text.replacen("[topology.star]", &format!("{probes}\n[topology.star]"), 1);
+    let result = simulate(&text);
+    let series = |quantity: &str| result.series.iter().find(|series| series.quantity == quantity).unwrap();
+    let (bitrates, buffers) = (&series("video_bitrate_bps").values, &series("video_buffer_s").values);
+    assert_eq!((bitrates.len(), buffers.len()), (60, 60));
+    assert!(bitrates[9] > 0.0 && buffers[9] > 3.0);
+    assert_eq!((bitrates[50], buffers[50]), (0.0, 0.0), "the video is over");
+    assert!(buffers.iter().all(|buffer| (0.0..=25.0).contains(buffer)));
+}
+
+#[test]
+fn the_order_of_events_does_not_matter() {
+    let others = r#"
+        [[flows]]
+        name = "pages"
+        count = 3
+        transport = "tcp"
+        app.web = { reading = "200 ms" }
+        [[flows]]
+        name = "more"
+        count = 2
+        transport.tcp = { sack = true }
+        app.video = { rule = "buffer_based", segment = "1 s", buffer = "5 s" }
+        [[flows]]
+        name = "download"
+        transport = "tcp"
+    "#;
+    let scenario = load(&text("10 Mbps", "\"fq_codel\"", "video = { rule = \"dynamic\" }", others));
+    let one = run(&scenario, None, None, &mut |_| true).unwrap();
+    let in_order = run_in_order(&scenario, None, None, &mut |_| true).unwrap();
+    assert_eq!(one.digest, in_order.digest);
+    assert_eq!((one.videos.texts("name").len(), one.pages.texts("name").len()), (3, 3));
+}
+
+#[test]
+fn values_out_of_bounds_are_refused() {
+    for (app, message) in [
+        ("video = { bitrates = [] }", "expected 1 to 64 bitrates"),
+        ("video = { bitrates = [\"2 Mbps\", \"1 Mbps\"] }", "does not ascend"),
+        ("video = { buffer = \"5 s\" }", "at least two segments"),
+        ("video = { length = \"1 s\" }", "shorter than a segment"),
+        ("video = { request = \"0 B\" }", "expected 1 B to 1000 B"),
+        ("video.rule.buffer_based = { reservoir = \"20 s\" }", "both within `buffer` less a segment"),
+        ("web = { parallel = 0 }", "expected 1 to 1000"),
+        ("web = { objects = 20000 }", "expected 0 to 10000"),
+        ("web = { object = \"0 B\" }", "expected 1 B to"),
+        ("video.rule = \"abr\"", "abr"),
+    ] {
+        let error = Scenario::load(&text("1 Mbps", "\"drop_tail\"", app, ""), "applications.toml", &[]).unwrap_err();
+        assert!(error.render(false).contains(message), "{app}: {}", error.render(false));
+    }
+    let short = text("1 Mbps", "\"drop_tail\"", "video = {}", "").replace("delayed_ack = false", "segment = \"200 B\"");
+    let error = Scenario::load(&short, "applications.toml", &[]).unwrap_err();
+    assert!(error.render(false).contains("since a request of `app` is one segment"), "{}", error.render(false));
+}
