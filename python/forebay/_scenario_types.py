@@ -2472,6 +2472,25 @@ class FrameOnOff(BaseModel):
     """
 
 
+class BufferBounds(BaseModel):
+    """
+    The buffer at which the bitrate begins to rise, and where it ends.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    reservoir: Span | None = None
+    """
+    Up to this buffer the bitrate is the lowest. Default: 37.5 % of `buffer` less a segment.
+    """
+    cushion: Span | None = None
+    """
+    The buffer above the reservoir over which the bitrate rises to the highest. Default: 52.5 % of `buffer` less a segment.
+    """
+
+
 OneOrMany1 = TypeAliasType("OneOrMany1", Annotated[list[str], Field(min_length=1)])
 """
 A name, or a list of names.
@@ -4406,6 +4425,74 @@ class RequestResponse(BaseModel):
     """
 
 
+class BufferBasedVideoRule(BaseModel):
+    """
+    BBA-0 (Huang and others, 2014): by the buffer alone.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    buffer_based: BufferBounds
+
+
+VideoRule = TypeAliasType(
+    "VideoRule",
+    Literal["bola"]
+    | Literal["throughput"]
+    | Literal["dynamic"]
+    | BufferBasedVideoRule
+    | Literal["buffer_based"],
+)
+"""
+A rule of rate adaptation. The first segment has the lowest bitrate.
+"""
+
+
+class Web(BaseModel):
+    """
+    A user loads web pages over one connection, and reads each. The browser requests the main object, parses it, and requests the objects of the page, several at a time. The table `pages` has the times from the request of the main object to the last byte of the page. Without `main`, `objects` and `object` these are drawn by the 3GPP model.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    main: SizeDistribution | None = None
+    """
+    Payload bytes of the main object; drawn for each page. Default: log-normal with a mean of 10 710 B and a standard deviation of 25 032 B, from 100 B to 2 MB.
+    """
+    objects: Annotated[int | None, Field(ge=0, le=10000)] = None
+    """
+    The number of the other objects of a page, at most 10000. Default: Pareto of scale 2 and shape 1.1 up to 55, less 2; drawn for each page.
+    """
+    object: SizeDistribution | None = None
+    """
+    Payload bytes of such an object; drawn for each. Default: log-normal with a mean of 7758 B and a standard deviation of 126 168 B, from 50 B to 2 MB.
+    """
+    parallel: Annotated[int, Field(ge=1, le=1000)] = 6
+    """
+    Requests for objects that are unanswered at a time: 1 for HTTP/1.1 over one connection, many for HTTP/2 and 3. 1 to 1000.
+    """
+    parsing: Annotated[SpanDistribution, Field(validate_default=True)] = {
+        "exponential": "130 ms"
+    }
+    """
+    Time for which the browser parses the main object; drawn for each page.
+    """
+    reading: Annotated[SpanDistribution, Field(validate_default=True)] = {
+        "exponential": "30 s"
+    }
+    """
+    Time from a complete page to the next one; drawn for each page.
+    """
+    request: Bytes = "328 B"
+    """
+    Payload bytes of a request.
+    """
+
+
 class Probes(BaseModel):
     """
     The time series to record.
@@ -5193,16 +5280,62 @@ class RequestResponseApplication(BaseModel):
     request_response: RequestResponse
 
 
-Application = TypeAliasType(
-    "Application",
-    Literal["unlimited"]
-    | FixedApplication
-    | TransfersApplication
-    | RequestResponseApplication,
-)
-"""
-The data that a TCP flow sends.
-"""
+class WebApplication(BaseModel):
+    """
+    Web pages, each with its objects.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    web: Web
+
+
+class Video(BaseModel):
+    """
+    A player requests segments of a video over one connection, each at a bitrate of the ladder that its rule chooses. It plays while it receives. All segments of a bitrate have the same size. The table `videos` has what the viewer sees.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    bitrates: list[Rate] = [
+        "230 kbps",
+        "331 kbps",
+        "477 kbps",
+        "688 kbps",
+        "991 kbps",
+        "1.427 Mbps",
+        "2.056 Mbps",
+        "2.962 Mbps",
+        "5.027 Mbps",
+        "6 Mbps",
+    ]
+    """
+    The bitrates that the video has, in ascending order: 1 to 64. Default: 230, 331, 477, 688, 991, 1427, 2056, 2962, 5027 and 6000 kbps.
+    """
+    rule: VideoRule | None = None
+    """
+    The rule that chooses the bitrate of a segment.
+    """
+    segment: Span = "3 s"
+    """
+    Playing time of a segment.
+    """
+    buffer: Span = "25 s"
+    """
+    The most video that is buffered: the next segment is requested when there is room for it.
+    """
+    length: Span | None = None
+    """
+    Playing time of the video, in whole segments. Default: it does not end.
+    """
+    request: Bytes = "300 B"
+    """
+    Payload bytes of a request for the lowest bitrate. For each bitrate above it has a byte more, by which the server recognizes the bitrate.
+    """
 
 
 class DblQueue(BaseModel):
@@ -5546,6 +5679,33 @@ class TcpConfig(BaseModel):
     """
     Whether the ACK that ends fast recovery also opens the window, as in ns-2 without SACK. RFC 5681 (3.2, step 6) leaves it at the threshold.
     """
+
+
+class VideoApplication(BaseModel):
+    """
+    Video whose bitrate adapts to the network.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    video: Video
+
+
+Application = TypeAliasType(
+    "Application",
+    Literal["unlimited"]
+    | FixedApplication
+    | TransfersApplication
+    | RequestResponseApplication
+    | VideoApplication
+    | WebApplication
+    | Literal["video", "web"],
+)
+"""
+The data that a TCP flow sends.
+"""
 
 
 class EthernetSwitchNodeKind(BaseModel):
