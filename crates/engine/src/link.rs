@@ -8,6 +8,7 @@
 //! | `opportunities.rs` | times at which a trace allows to send |
 //! | `impaired.rs` | outages, loss, duplication, delay, order |
 
+use forebay_qdisc::framing::Framing;
 use forebay_qdisc::{Rate, Span, Time};
 
 use crate::driver::node::Channels;
@@ -75,6 +76,8 @@ pub(crate) struct LinkRecord {
     busy_outside: Span,
     /// Unless the rate is always the same.
     service: Option<Box<Service>>,
+    /// Unless a packet takes its own bytes alone.
+    framing: Option<Box<Framing>>,
     impaired: Option<Box<Impaired>>,
     tracer: Option<Box<Tracer>>,
     utilization: Option<Box<UtilizationSeries>>,
@@ -107,6 +110,7 @@ impl Link {
             busy: Span::ZERO,
             busy_outside: Span::ZERO,
             service: None,
+            framing: None,
             impaired: None,
             tracer: None,
             utilization: None,
@@ -124,6 +128,11 @@ impl Link {
     pub fn set_opportunities(&mut self, trace: &Opportunities) {
         self.state |= VARIES | LENGTH;
         self.record.service = Some(Box::new(Service::Opportunities(OpportunityService::new(trace))));
+    }
+
+    /// Packets take more bytes than their own.
+    pub fn set_framing(&mut self, framing: Framing) {
+        self.record.framing = Some(Box::new(framing));
     }
 
     pub fn impair(&mut self, impaired: Impaired) {
@@ -279,8 +288,9 @@ impl Link {
     fn remember_length(&mut self, packet: &Packet, start: Time) {
         self.count();
         let len_bytes = packet.len_bytes();
+        let framing = self.record.framing.as_deref();
+        let bytes = u64::from(framing.map_or(len_bytes, |framing| framing.adjusted_bytes(len_bytes)));
         if let Some(service) = &mut self.record.service {
-            let bytes = u64::from(len_bytes);
             let end = match &mut **service {
                 // A transmission that begins at a rate of zero lasts until the rate is back.
                 Service::Steps(rate) => rate.transmission(start, bytes).1,
@@ -295,7 +305,7 @@ impl Link {
         let before = (self.memo_len_bytes(), self.memo_span);
         let record = &mut self.record;
         if record.memo_before.0 != len_bytes {
-            record.memo_before = (len_bytes, record.rate.transmission_time(u64::from(len_bytes)));
+            record.memo_before = (len_bytes, record.rate.transmission_time(bytes));
         }
         let (len_bytes, span) = std::mem::replace(&mut record.memo_before, before);
         (self.state, self.memo_span) = (self.state & !LENGTH | u64::from(len_bytes), span);

@@ -57,7 +57,7 @@ mod ack_filter;
 mod autorate;
 mod flow_lists;
 mod flow_table;
-mod framing;
+mod lengths;
 mod round_trip;
 mod shaper;
 mod sizes;
@@ -74,8 +74,7 @@ pub use self::ack_filter::CakeAckFilter;
 use self::ack_filter::{Segment, redundant};
 use self::autorate::Autorate;
 pub use self::flow_table::CakeIsolation;
-pub use self::framing::{CakeFraming, CakeLinkLayer};
-use self::framing::{Framing, Lengths};
+use self::lengths::Lengths;
 pub use self::round_trip::CakeRoundTrip;
 use self::shaper::Shaper;
 use self::sizes::{MTU_BYTES, QUEUES};
@@ -83,6 +82,7 @@ use self::statistics::gauges;
 use self::tin::Tin;
 pub use self::tins::CakeTins;
 use crate::cobalt::CobaltVerdict;
+use crate::framing::{CellFraming, Framing, LinkLayer};
 use crate::indexed_heap::IndexedHeap;
 use crate::limit::Limit;
 use crate::memory::inline_bytes;
@@ -107,7 +107,7 @@ parameters! {
         pub rtt: CakeRoundTrip = CakeRoundTrip(Span::from_milliseconds(100));
         /// Preset of `overhead`, `mpu` and `framing` for a kind of link, by the keyword of `tc`. Default: none; packets
         /// count as they are (Linux: `raw`).
-        pub link_layer: Option<CakeLinkLayer> = None;
+        pub link_layer: Option<LinkLayer> = None;
         /// Number of VLAN tags, each of which adds 4 bytes to the overhead (Linux: `ether-vlan`). Default: 0.
         pub vlan_tags: u32 = 0;
         /// Bytes that the link adds to each IP packet; may be negative. Default: that of `link_layer`.
@@ -115,7 +115,7 @@ parameters! {
         /// Least length of a packet on the link in bytes, overhead included. Default: that of `link_layer`, else 0.
         pub mpu: Option<u32> = None;
         /// Cells of the link. Default: those of `link_layer`, else `none`.
-        pub framing: Option<CakeFraming> = None;
+        pub framing: Option<CellFraming> = None;
         /// Whether ACKs are dropped that later ones in the same queue make redundant. Default: `off` (Linux).
         pub ack_filter: CakeAckFilter = CakeAckFilter::Off;
         /// Whether the queue is behind the bottleneck, at the end of the link: dropped packets have taken their time on

@@ -116,12 +116,12 @@ fn the_long_run_rate_is_exact_on_adjusted_length_for_each_framing() {
     let seconds = 20;
     for (link_layer, framing) in [
         (None, None),
-        (Some(CakeLinkLayer::Ethernet), None),
-        (Some(CakeLinkLayer::Docsis), None),
-        (Some(CakeLinkLayer::PppoeLlcsnap), None),
-        (Some(CakeLinkLayer::BridgedPtm), None),
-        (None, Some(CakeFraming::Atm)),
-        (None, Some(CakeFraming::Ptm)),
+        (Some(LinkLayer::Ethernet), None),
+        (Some(LinkLayer::Docsis), None),
+        (Some(LinkLayer::PppoeLlcsnap), None),
+        (Some(LinkLayer::BridgedPtm), None),
+        (None, Some(CellFraming::Atm)),
+        (None, Some(CellFraming::Ptm)),
     ] {
         // A rate that is no round number of picoseconds for any length.
         let bandwidth = Rate::new(7_654_320);

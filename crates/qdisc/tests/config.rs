@@ -2,6 +2,7 @@
 #![cfg(feature = "config")]
 
 use forebay_qdisc::dbl::{DblFunction, DblPreset, DblTable, InputPortAction};
+use forebay_qdisc::framing::{CellFraming, LinkLayer};
 use forebay_qdisc::*;
 use forebay_units::{Bytes, QueueSize};
 
@@ -56,10 +57,10 @@ fn cake_is_written_by_the_keywords_of_tc() {
         tins: CakeTins::Diffserv4,
         isolation: CakeIsolation::DualSrchost,
         rtt: CakeRoundTrip(Span::from_milliseconds(30)),
-        link_layer: Some(CakeLinkLayer::PppoeLlcsnap),
+        link_layer: Some(LinkLayer::PppoeLlcsnap),
         overhead: Some(-4),
         mpu: Some(64),
-        framing: Some(CakeFraming::Atm),
+        framing: Some(CellFraming::Atm),
         ack_filter: CakeAckFilter::Aggressive,
         limit: Some(QueueSize::Bytes(2_000_000)),
         ingress: true,

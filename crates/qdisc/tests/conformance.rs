@@ -11,6 +11,7 @@ use std::sync::Mutex;
 
 use cake::{cake, cake_work};
 use forebay_qdisc::dbl::{DblFunction, DblInputPorts, FlowTable, InputPortAction, LendTable, SharedFlowTable};
+use forebay_qdisc::framing::LinkLayer;
 use forebay_qdisc::*;
 use forebay_testkit::{
     Call, Order, TestPacket, Work, bounded_memory, conformance, conformance_in_order, conformance_law,
@@ -529,7 +530,7 @@ conforms!(cake_small: discipline Cake, cake(), cake_work(1, 0, 20));
 conforms!(cake_with_everything: discipline Cake,
     CakeConfig {
         isolation: CakeIsolation::DualSrchost,
-        link_layer: Some(CakeLinkLayer::PppoeLlcsnap),
+        link_layer: Some(LinkLayer::PppoeLlcsnap),
         ack_filter: CakeAckFilter::On,
         ingress: true,
         autorate_ingress: true,

@@ -342,3 +342,53 @@ fn a_trace_comes_from_a_file_and_stays_in_the_scenario() {
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn a_framed_link_carries_what_its_cells_leave() {
+    // Packets of 1000 B.
+    for (framing, on_link) in [
+        ("\"ethernet\"", 1038.0),
+        ("\"docsis\"", 1018.0),
+        ("\"pppoe-ptm\"", 1030.0 + 17.0),
+        ("\"pppoa-vcmux\"", 22.0 * 53.0),
+        ("{ layer = \"ethernet\", vlan_tags = 1 }", 1042.0),
+        ("{ overhead = 10, mpu = 64 }", 1010.0),
+        ("{ cells = \"atm\" }", 21.0 * 53.0),
+    ] {
+        for queue in ["\"drop_tail\"", "\"fq_codel\"", "{ tbf = { rate = \"10 Gbps\" } }"] {
+            let keys = format!("queue = {queue}, framing = {framing}");
+            let result = star("1 s", &keys, &format!("{}\nhost_jitter = \"none\"", cbr("100 Mbps")));
+            let expected = 80e6 * 1000.0 / on_link;
+            let goodput = result.flows.floats("goodput_bps")[0];
+            // Less the 6 ms before the first packet arrives.
+            assert!((goodput / (0.994 * expected) - 1.0).abs() < 2e-3, "{framing}, {queue}: {goodput}");
+        }
+    }
+}
+
+#[test]
+fn framing_and_a_rate_that_varies_work_together() {
+    let steps = "service = [{ rate = \"40 Mbps\", from = \"0 s\", to = \"10 s\" }], framing = \"ethernet\"";
+    let result = star("1 s", &format!("queue = \"drop_tail\", {steps}"), &cbr("100 Mbps"));
+    let goodput = result.flows.floats("goodput_bps")[0];
+    assert!((goodput / (0.994 * 40e6 * 1000.0 / 1038.0) - 1.0).abs() < 2e-3, "{goodput}");
+}
+
+#[test]
+fn framing_out_of_bounds_is_refused() {
+    for (framing, message) in [
+        ("\"adsl\"", "unknown variant"),
+        ("{ overhead = 300 }", "between -64 and 256"),
+        ("{ mpu = 300 }", "at most 256"),
+        ("{ vlan_tags = 9 }", "at most 8"),
+        ("38", "a link layer such as"),
+    ] {
+        let text = format!(
+            "duration = \"1 s\"\n[topology.star]\naccess = {{ rate = \"1 Gbps\", delay = \"1 ms\" }}\n\
+             bottleneck = {{ rate = \"1 Mbps\", delay = \"1 ms\", framing = {framing} }}\n\
+             [[flows]]\nname = \"f\"\ntransport = \"tcp\"\n"
+        );
+        let error = Scenario::load(&text, "links.toml", &[]).unwrap_err().render(false);
+        assert!(error.contains(message), "{framing}: {error}");
+    }
+}

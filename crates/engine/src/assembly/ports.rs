@@ -91,7 +91,7 @@ impl Ports<'_> {
         let Self { links, graph, seed, measured, probes, traced, first_pause } = self;
         let LinkParameters { edge, rate, propagation, .. } = links.all[number as usize];
         let mut link = Link::new(number, rate, propagation, graph.inputs[number as usize], way);
-        let LinkExtras { queue, class_queues, trace, watched_flows, mut service, opportunities, impairments } =
+        let LinkExtras { queue, class_queues, trace, watched_flows, mut service, opportunities, framing, impairments } =
             links.extras.remove(&number).unwrap_or_default();
         let name = links.name(number);
         if impairments.are_some() {
@@ -101,6 +101,9 @@ impl Ports<'_> {
         let is_ethernet = graph.kind(edge.from).is_ethernet();
         if !service.is_empty() && !is_ethernet {
             link.set_service(std::mem::take(&mut service));
+        }
+        if let Some(framing) = framing {
+            link.set_framing(framing);
         }
         if let Some(opportunities) = opportunities {
             link.set_opportunities(&opportunities);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use forebay_qdisc::framing::Framing;
 use forebay_qdisc::{Queue, Rate, Span, Time};
 
 use crate::observe::trace::TraceSpec;
@@ -55,6 +56,8 @@ pub struct LinkSpec {
     pub service: Vec<ServiceStep>,
     /// When it may send, in place of a rate. Not at an Ethernet.
     pub opportunities: Option<Opportunities>,
+    /// The bytes that a packet takes on the link: at least its own. `None` for its own. Not at an Ethernet.
+    pub framing: Option<Framing>,
     /// Loss, duplication and jitter on the way.
     pub impairments: Impairments,
     /// Where its packets are recorded.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use forebay_qdisc::framing::Framing;
 use forebay_qdisc::{Queue, Rate, Span};
 use forebay_records::StringColumn;
 
@@ -42,6 +43,7 @@ pub(crate) struct LinkExtras {
     pub watched_flows: Vec<FlowId>,
     pub service: Vec<ServiceStep>,
     pub opportunities: Option<Opportunities>,
+    pub framing: Option<Framing>,
     pub impairments: Impairments,
 }
 
@@ -60,6 +62,7 @@ impl Links {
             shares_state,
             service,
             opportunities,
+            framing,
             impairments,
             trace,
             watched_flows,
@@ -79,8 +82,10 @@ impl Links {
             is_impaired,
             shares_state,
         });
-        if has_queue || is_impaired || trace.is_some() || !service.is_empty() || opportunities.is_some() {
-            let extras = LinkExtras { queue, class_queues, trace, watched_flows, service, opportunities, impairments };
+        let varies = !service.is_empty() || has_opportunities;
+        if has_queue || is_impaired || trace.is_some() || varies || framing.is_some() {
+            let extras =
+                LinkExtras { queue, class_queues, trace, watched_flows, service, opportunities, framing, impairments };
             self.extras.insert(number, extras);
         }
         number

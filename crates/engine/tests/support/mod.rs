@@ -65,6 +65,7 @@ pub fn plain_link(name: &str, (from, to): (NodeIndex, NodeIndex), rate: Rate, pr
         shares_state: false,
         service: Vec::new(),
         opportunities: None,
+        framing: None,
         impairments: Impairments::default(),
         trace: None,
         watched_flows: Vec::new(),

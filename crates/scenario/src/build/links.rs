@@ -69,6 +69,7 @@ pub(super) fn link_spec(
         metric,
         service: service_steps(described, outline.spec.duration),
         opportunities: opportunities(described),
+        framing: described.framing.and_then(|framing| framing.rule().ok()),
         impairments: impairments(described, link.propagation, losing),
         trace: out
             .zip(trace)

@@ -3,7 +3,7 @@
 use forebay_units::{Rate, Span};
 use schemars::JsonSchema;
 
-use super::{Impairments, Outage, QueueSpec, RateTrace, ServicePeriod, SpanDistribution};
+use super::{Impairments, LinkFraming, Outage, QueueSpec, RateTrace, ServicePeriod, SpanDistribution};
 
 /// One direction of a link: the queue of its sending port, its rate and its delay.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
@@ -22,6 +22,10 @@ pub struct LinkSpec {
     /// The rate over time, in place of `rate`, for which queues are built. Default: none.
     #[serde(default)]
     pub trace: Option<RateTrace>,
+    /// Bytes that the link takes for a packet in addition to its own, by which `rate` counts: the name of a link layer,
+    /// or a table. Default: none.
+    #[serde(default)]
+    pub framing: Option<LinkFraming>,
     /// Times in which the link is down. Default: none.
     #[serde(default)]
     pub down: Vec<Outage>,
@@ -53,6 +57,10 @@ pub struct GraphLink {
     /// The rate over time, in place of `rate`, for which queues are built. Default: none.
     #[serde(default)]
     pub trace: Option<RateTrace>,
+    /// Bytes that the link takes for a packet in addition to its own, by which `rate` counts: the name of a link layer,
+    /// or a table. Default: none.
+    #[serde(default)]
+    pub framing: Option<LinkFraming>,
     /// Times in which the link is down. Default: none.
     #[serde(default)]
     pub down: Vec<Outage>,
@@ -83,6 +91,7 @@ impl LinkSpec {
             queue: None,
             service: Vec::new(),
             trace: None,
+            framing: None,
             down: Vec::new(),
             impairments: Impairments::default(),
         }
@@ -119,10 +128,10 @@ impl LinkSpec {
         self.delay.mean() + self.impairments.jitter.mean()
     }
 
-    /// The way back where none is described: the same rate and delay, drop-tail without limit, no impairments.
+    /// The way back where none is described: the same rate, framing and delay, drop-tail without limit, no impairments.
     #[must_use]
     pub fn plain(&self) -> Self {
-        Self::of(self.rate, self.delay)
+        Self { framing: self.framing, ..Self::of(self.rate, self.delay) }
     }
 
     /// The way back of a link that is described for both directions: drop-tail without limit, the rest is the same.
@@ -136,8 +145,8 @@ impl GraphLink {
     /// The direction from `from` to `to`.
     #[must_use]
     pub fn forward(&self) -> LinkSpec {
-        let Self { rate, delay, queue, service, trace, down, impairments, .. } = self.clone();
-        LinkSpec { rate, delay, queue, service, trace, down, impairments }
+        let Self { rate, delay, queue, service, trace, framing, down, impairments, .. } = self.clone();
+        LinkSpec { rate, delay, queue, service, trace, framing, down, impairments }
     }
 
     /// The direction from `to` to `from`.

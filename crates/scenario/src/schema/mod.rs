@@ -8,6 +8,7 @@ mod distribution;
 mod ecn;
 mod ethernet;
 mod flows;
+mod framing;
 mod home;
 mod host;
 mod impairments;
@@ -34,6 +35,7 @@ pub use flows::{
     Constant, Direction, Enters, FlowGroup, OnOff, PacketSize, Poisson, RateStep, Transport, Udp, UdpPattern, Voice,
 };
 pub(crate) use flows::{IP_AND_UDP_BYTES, VOICE_BPS, tcp_variants};
+pub use framing::LinkFraming;
 pub use home::{Gateway, GatewayPort, Home, HomeHost, Server};
 pub use host::{HostJitter, HostQueue};
 pub use impairments::{

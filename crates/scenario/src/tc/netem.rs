@@ -22,6 +22,7 @@ pub(super) fn path_lines(link: &PlannedLink, link_spec: &LinkSpec, device: &str)
     let changes = [
         (!link_spec.service.is_empty(), "changes its rate or delay"),
         (link_spec.trace.is_some(), "has the rate of a trace"),
+        (link_spec.framing.is_some(), "takes more bytes than those of a packet"),
         (!link_spec.down.is_empty(), "is down for a time"),
         (!spec.lose.is_empty(), "loses chosen packets"),
     ];

@@ -80,6 +80,12 @@ fn link(spec: &LinkSpec, largest: u64, outline: &Outline<'_>, path: &Path) -> Va
         require(!has_rates, || path.clone(), message, "expected one of the two")?;
         self::trace(trace, &path)?;
     }
+    if let Some(framing) = &spec.framing {
+        framing.rule().map_err(|error| {
+            let message = format!("framing: `{}` must {}", error.field, error.bound);
+            Invalid::new(path.key("framing").key(error.field), message, format!("must {}", error.bound))
+        })?;
+    }
     outages(&spec.down, &path.key("down"))?;
     impairments(&spec.impairments, &path.key("impairments"))?;
     for (index, lost) in spec.impairments.lose.iter().enumerate() {
@@ -144,6 +150,7 @@ pub(super) fn ethernet_service(spec: &LinkSpec, path: &Path) -> Validity {
     let delays = spec.service.iter().any(|period| period.delay.is_some());
     for (key, given, label) in [
         ("trace", spec.trace.is_some(), "expected `service`, whose rates are at most the link's"),
+        ("framing", spec.framing.is_some(), "expected none: frames have the lengths that their flows give"),
         ("down", !spec.down.is_empty(), "expected none: PAUSE keeps frames from loss only on links that are up"),
         ("service", delays, "expected periods without `delay`: headroom follows from it"),
     ] {

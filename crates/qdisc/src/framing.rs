@@ -1,4 +1,4 @@
-//! The length of a packet as the shaper charges it: with the overhead, the minimum and the cells of the link layer.
+//! The length of a packet on a link: with the overhead, the minimum and the cells of the link layer.
 
 use crate::{ParameterError, require};
 
@@ -6,7 +6,7 @@ use crate::{ParameterError, require};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
-pub enum CakeLinkLayer {
+pub enum LinkLayer {
     /// Ethernet with preamble, frame check sequence and gap: 38 B, at least 84 B.
     Ethernet,
     /// DOCSIS: 18 B, at least 64 B.
@@ -35,10 +35,10 @@ pub enum CakeLinkLayer {
     BridgedPtm,
 }
 
-impl CakeLinkLayer {
+impl LinkLayer {
     /// Overhead and minimum in bytes, and framing (iproute2, `q_cake.c`).
-    const fn preset(self) -> (i32, u32, CakeFraming) {
-        use CakeFraming::{Atm, None, Ptm};
+    const fn preset(self) -> (i32, u32, CellFraming) {
+        use CellFraming::{Atm, None, Ptm};
         match self {
             Self::Ethernet => (38, 84, None),
             Self::Docsis => (18, 64, None),
@@ -61,7 +61,7 @@ impl CakeLinkLayer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "kebab-case"))]
-pub enum CakeFraming {
+pub enum CellFraming {
     /// As they are.
     None,
     /// In cells of 53 B that carry 48 B each, the last one padded (ADSL).
@@ -75,25 +75,28 @@ const VLAN_TAG_BYTES: i32 = 4;
 
 /// The framing of a link, as configured.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Framing {
+pub struct Framing {
     /// Bytes added to the IP packet; without them a packet counts as it is (`raw`).
     overhead: Option<i64>,
     mpu: i64,
-    framing: CakeFraming,
+    framing: CellFraming,
 }
 
 impl Framing {
     /// The preset of a link layer, with what is given instead of it, and so many VLAN tags.
+    ///
+    /// # Errors
+    /// The first parameter outside its bound.
     pub fn new(
-        link_layer: Option<CakeLinkLayer>,
+        link_layer: Option<LinkLayer>,
         vlan_tags: u32,
         overhead: Option<i32>,
         mpu: Option<u32>,
-        framing: Option<CakeFraming>,
+        framing: Option<CellFraming>,
     ) -> Result<Self, ParameterError> {
         require(vlan_tags <= 8, "vlan_tags", "be at most 8")?;
-        let preset = link_layer.map(CakeLinkLayer::preset);
-        let (of_preset, least, cells) = preset.unwrap_or((0, 0, CakeFraming::None));
+        let preset = link_layer.map(LinkLayer::preset);
+        let (of_preset, least, cells) = preset.unwrap_or((0, 0, CellFraming::None));
         let is_raw = preset.is_none() && vlan_tags == 0 && overhead.is_none();
         let total = overhead.unwrap_or(of_preset).saturating_add(VLAN_TAG_BYTES * vlan_tags as i32);
         require((-64..=256).contains(&total), "overhead", "be between -64 and 256 bytes, VLAN tags included")?;
@@ -106,38 +109,22 @@ impl Framing {
         })
     }
 
-    /// `cake_calc_overhead`: the bytes of a packet that the overhead is added to. `framing_bytes` are those of its
+    /// The bytes of a packet that the overhead is added to, as in Linux's `cake_calc_overhead`. `framing_bytes` are those of its
     /// length that are not IP.
     pub fn network_bytes(&self, len_bytes: u32, framing_bytes: impl FnOnce() -> u32) -> u32 {
         if self.overhead.is_none() { len_bytes } else { len_bytes.saturating_sub(framing_bytes()) }
     }
 
-    /// `cake_calc_overhead`: the bytes that a packet of so many takes on the link.
+    /// The bytes that a packet of so many takes on the link, as in Linux's `cake_calc_overhead`.
+    #[must_use]
     pub fn adjusted_bytes(&self, network_bytes: u32) -> u32 {
         let bytes = (i64::from(network_bytes) + self.overhead.unwrap_or(0)).max(self.mpu).max(0) as u64;
         let on_link = match self.framing {
-            CakeFraming::None => bytes,
-            CakeFraming::Atm => bytes.div_ceil(48) * 53,
-            CakeFraming::Ptm => bytes + bytes.div_ceil(64),
+            CellFraming::None => bytes,
+            CellFraming::Atm => bytes.div_ceil(48) * 53,
+            CellFraming::Ptm => bytes + bytes.div_ceil(64),
         };
         u32::try_from(on_link).unwrap_or(u32::MAX)
-    }
-}
-
-/// The shortest and the longest packets so far, without and with their overhead.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Lengths {
-    pub network: [u32; 2],
-    pub adjusted: [u32; 2],
-}
-
-impl Lengths {
-    pub const NONE: Self = Self { network: [u32::MAX, 0], adjusted: [u32::MAX, 0] };
-
-    pub fn note(&mut self, network_bytes: u32, adjusted_bytes: u32) {
-        for ([least, most], bytes) in [(&mut self.network, network_bytes), (&mut self.adjusted, adjusted_bytes)] {
-            (*least, *most) = ((*least).min(bytes), (*most).max(bytes));
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn framing(link_layer: Option<CakeLinkLayer>) -> Framing {
+fn framing(link_layer: Option<LinkLayer>) -> Framing {
     Framing::new(link_layer, 0, None, None, None).unwrap()
 }
 
@@ -12,7 +12,7 @@ fn adjusted(framing: Framing, len_bytes: u32) -> u32 {
 
 #[test]
 fn each_keyword_has_its_lengths() {
-    use CakeLinkLayer::*;
+    use LinkLayer::*;
     // Of IP packets of 1500, 40 and 64 bytes.
     for (link_layer, expected) in [
         (Ethernet, [1538, 84, 102]),
@@ -37,7 +37,7 @@ fn each_keyword_has_its_lengths() {
 /// The overhead of each keyword is exact: one byte more takes another cell, or shows in the length.
 #[test]
 fn each_keyword_has_its_overhead() {
-    use CakeLinkLayer::*;
+    use LinkLayer::*;
     let of_atm = [
         (Conservative, 48),
         (IpoaVcmux, 8),
@@ -58,7 +58,7 @@ fn each_keyword_has_its_overhead() {
 #[test]
 fn atm_and_ptm_count_cells_and_bytes_begun() {
     let with = |cells| Framing::new(None, 0, None, None, Some(cells)).unwrap();
-    let [atm, ptm] = [CakeFraming::Atm, CakeFraming::Ptm].map(with);
+    let [atm, ptm] = [CellFraming::Atm, CellFraming::Ptm].map(with);
     assert_eq!([1500, 48, 49, 1, 0].map(|bytes| atm.adjusted_bytes(bytes)), [1696, 53, 106, 53, 0]);
     assert_eq!([1500, 64, 65, 1, 0].map(|bytes| ptm.adjusted_bytes(bytes)), [1524, 65, 67, 2, 0]);
 }
@@ -70,7 +70,7 @@ fn a_raw_packet_counts_as_it_is_and_others_without_the_header_of_their_link() {
     let zero = Framing::new(None, 0, Some(0), None, None).unwrap();
     assert_eq!([1514, 60, 10].map(|bytes| adjusted(zero, bytes)), [1500, 46, 0]);
     // `mpu` and `framing` alone do not make it another length.
-    let with_mpu = Framing::new(None, 0, None, Some(64), Some(CakeFraming::Atm)).unwrap();
+    let with_mpu = Framing::new(None, 0, None, Some(64), Some(CellFraming::Atm)).unwrap();
     assert_eq!([1514, 60].map(|bytes| adjusted(with_mpu, bytes)), [32 * 53, 2 * 53]);
 }
 
@@ -78,7 +78,7 @@ fn a_raw_packet_counts_as_it_is_and_others_without_the_header_of_their_link() {
 fn the_minimum_comes_after_the_overhead_and_before_the_cells() {
     let mut framing = Framing::new(None, 0, Some(10), Some(64), None).unwrap();
     assert_eq!([53, 54, 55].map(|bytes| framing.adjusted_bytes(bytes)), [64, 64, 65]);
-    framing.framing = CakeFraming::Atm;
+    framing.framing = CellFraming::Atm;
     assert_eq!([40, 86, 87].map(|bytes| framing.adjusted_bytes(bytes)), [106, 106, 159]);
     let negative = Framing::new(None, 0, Some(-20), None, None).unwrap();
     assert_eq!([100, 20, 7].map(|bytes| negative.adjusted_bytes(bytes)), [80, 0, 0]);
@@ -87,14 +87,14 @@ fn the_minimum_comes_after_the_overhead_and_before_the_cells() {
 #[test]
 fn a_given_value_takes_the_place_of_the_presets_and_tags_are_added() {
     let new = |vlan_tags, overhead, mpu, framing| {
-        let link_layer = Some(CakeLinkLayer::Ethernet);
+        let link_layer = Some(LinkLayer::Ethernet);
         let framing = Framing::new(link_layer, vlan_tags, overhead, mpu, framing).unwrap();
         [1500, 40].map(|bytes| framing.adjusted_bytes(bytes))
     };
     assert_eq!(new(1, None, None, None), [1542, 84]);
     assert_eq!(new(2, Some(18), None, None), [1526, 84]);
     assert_eq!(new(0, None, Some(60), None), [1538, 78]);
-    assert_eq!(new(0, None, None, Some(CakeFraming::Ptm)), [1538 + 25, 84 + 2]);
+    assert_eq!(new(0, None, None, Some(CellFraming::Ptm)), [1538 + 25, 84 + 2]);
     // A tag alone is an overhead.
     let tagged = Framing::new(None, 1, None, None, None).unwrap();
     assert_eq!(adjusted(tagged, 1514), 1504);
@@ -111,8 +111,8 @@ fn each_parameter_has_bounds() {
     for overhead in [-65, 257, i32::MIN, i32::MAX] {
         assert_eq!(refused(None, 0, Some(overhead), None), Some("overhead"));
     }
-    assert_eq!(refused(Some(CakeLinkLayer::Ethernet), 1, Some(252), None), None);
-    assert_eq!(refused(Some(CakeLinkLayer::Ethernet), 1, Some(253), None), Some("overhead"));
+    assert_eq!(refused(Some(LinkLayer::Ethernet), 1, Some(252), None), None);
+    assert_eq!(refused(Some(LinkLayer::Ethernet), 1, Some(253), None), Some("overhead"));
     assert_eq!([256, 257].map(|mpu| refused(None, 0, None, Some(mpu))), [None, Some("mpu")]);
     assert_eq!(
         [8, 9, u32::MAX].map(|tags| refused(None, tags, None, None)),
