@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec;
 
 use super::*;
+use crate::framing::{CellFraming, LinkLayer};
 use crate::test_support::{Bench, LINK, Labelled};
 use crate::{Ecn, Hosts, TcpHeader};
 

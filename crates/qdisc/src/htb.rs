@@ -94,10 +94,12 @@ pub struct HtbConfig<Q> {
     pub r2q: u32,
 }
 
+#[cfg(feature = "config")]
 fn default_direct_limit() -> QueueSize {
     FIFO_LIMIT
 }
 
+#[cfg(feature = "config")]
 fn default_r2q() -> u32 {
     10
 }

@@ -84,6 +84,7 @@ pub struct TaprioConfig<Q> {
     pub base_time: Span,
 }
 
+#[cfg(feature = "config")]
 fn zero() -> Span {
     Span::ZERO
 }

@@ -1,6 +1,6 @@
 //! What applications and probes found in a run: a row of the table of their kind for each flow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_records::{Column, Table};
 
@@ -46,6 +46,11 @@ pub(crate) struct Outcomes {
 impl Outcomes {
     pub fn add(&mut self, row: usize, kind: OutcomeKind, values: Vec<(&'static str, OutcomeValue)>) {
         self.rows.insert((kind, row), values);
+    }
+
+    /// The names of the flows with an outcome.
+    pub fn flows<'a>(&self, labels: &'a FlowLabels) -> BTreeSet<&'a str> {
+        self.rows.keys().map(|&(_, row)| labels.name(row)).collect()
     }
 
     /// The table of a kind; no columns without outcomes.

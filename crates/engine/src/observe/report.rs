@@ -406,7 +406,7 @@ impl Report {
     }
 
     fn warnings(&self) -> Vec<Warning> {
-        let mut warnings = warnings::of_lockstep(&self.queues, &self.queue_flows);
+        let mut warnings = warnings::of_lockstep(&self.queues, &self.queue_flows, &self.outcomes.flows(&self.labels));
         warnings.extend(warnings::of_device_queues(&self.device_drops));
         warnings.extend(warnings::of_waiting_transfers(&self.transfers, &self.labels));
         warnings

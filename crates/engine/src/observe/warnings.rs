@@ -1,5 +1,7 @@
 //! Warnings: properties of a run that its user may not expect.
 
+use std::collections::BTreeSet;
+
 use forebay_qdisc::Rate;
 use forebay_records::Warning;
 
@@ -74,8 +76,9 @@ impl Losses<'_> {
 }
 
 /// A warning for each drop-tail queue whose drops depend on the flow: flows in step meet the full queue with the same
-/// packets again and again (Floyd and Jacobson 1992).
-pub(crate) fn of_lockstep(queues: &QueueTable, flows: &QueueFlowTable) -> Vec<Warning> {
+/// packets again and again (Floyd and Jacobson 1992). Flows that `pauses` names send in bursts of their own, so that
+/// their losses differ for other reasons.
+pub(crate) fn of_lockstep(queues: &QueueTable, flows: &QueueFlowTable, pauses: &BTreeSet<&str>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     // The rows of a queue are one behind the other, in the order of the queues.
     let mut rows = 0..0;
@@ -89,6 +92,7 @@ pub(crate) fn of_lockstep(queues: &QueueTable, flows: &QueueFlowTable) -> Vec<Wa
         let losses: Vec<Losses<'_>> = rows
             .clone()
             .filter(|&row| &flows.direction[row] == "data" && flows.arrived[row] > 0)
+            .filter(|&row| !pauses.contains(&flows.flow[row]))
             .map(|row| Losses {
                 flow: &flows.flow[row],
                 group: flows.group[row],

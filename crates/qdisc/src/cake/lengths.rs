@@ -16,3 +16,17 @@ impl Lengths {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_and_the_longest_lengths_are_noted() {
+        let mut lengths = Lengths::NONE;
+        [(100, 138), (60, 84), (1500, 1538)]
+            .into_iter()
+            .for_each(|(network, adjusted)| lengths.note(network, adjusted));
+        assert_eq!((lengths.network, lengths.adjusted), ([60, 1500], [84, 1538]));
+    }
+}

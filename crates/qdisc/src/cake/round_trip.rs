@@ -9,6 +9,7 @@ use crate::Span;
 pub struct CakeRoundTrip(pub Span);
 
 /// The words for round-trip times (iproute2, `q_cake.c`).
+#[cfg(feature = "config")]
 const WORDS: [(&str, Span); 8] = [
     ("datacentre", Span::from_microseconds(100)),
     ("lan", Span::from_milliseconds(1)),
