@@ -39,14 +39,35 @@ CLASSES = {
             {"name": "rest", "share": 3, "priority": 1, "queue": "fq_codel"},
         ]
     },
-    "htb": {"classes": [{"name": "all", "rate": "2 Mbps"}]},
-    "taprio": {"classes": [{"name": "all"}], "schedule": [{"open": ["all"], "interval": "1 ms"}]},
+    "htb": {
+        "default_class": "rest",
+        "classes": [
+            {"name": "home", "rate": "20 Mbps"},
+            {"name": "voice", "parent": "home", "rate": "2 Mbps", "classes": [46], "priority": 0, "quantum": "3 KB"},
+            {"name": "rest", "parent": "home", "rate": "9 Mbps", "ceil": "20 Mbps", "queue": {"prio": {}}},
+        ],
+    },
+    "taprio": {
+        "classes": [{"name": "control", "classes": [7]}, {"name": "rest", "queue": "fq_codel"}],
+        "schedule": [
+            {"open": ["control"], "interval": "1 ms"},
+            {"open": ["control", "rest"], "interval": "9 ms"},
+        ],
+    },
 }
+# Queues with others inside, and parameters that the bare name does not have.
+FURTHER: list[dict[str, object]] = [
+    {"prio": {"bands": [{"name": "voice", "classes": [46], "queue": {"tbf": {"rate": "2 Mbps"}}}, {"name": "rest"}]}},
+    {"ets": {"strict": 1, "bands": [{"name": "control", "classes": [48]}, {"name": "rest", "queue": "fq_pie"}]}},
+    {"tbf": {"rate": "9 Mbps", "peakrate": "12 Mbps", "mtu": "1600 B", "latency": "50 ms"}},
+    {"cake": {"bandwidth": "19 Mbps", "link_layer": "docsis", "vlan_tags": 1, "mpu": 84, "limit": "4 MB"}},
+    {"cake": {"autorate_ingress": True, "ingress": True, "overhead": -4, "framing": "ptm", "ack_filter": "on"}},
+]
 QUEUES = [entry["name"] for entry in fb._core.choices() if entry["kind"] == "discipline" and entry["name"] != "python"]
 
 
-def scenario(queue: str) -> fb.Scenario:
-    value = {queue: CLASSES[queue]} if queue in CLASSES else queue
+def scenario(queue: str | dict[str, object]) -> fb.Scenario:
+    value = {queue: CLASSES[queue]} if isinstance(queue, str) and queue in CLASSES else queue
     text = STAR.replace("QUEUE", "drop_tail")
     return fb.Scenario.from_toml(text, overrides={"topology.star.bottleneck.queue": value})
 
@@ -112,7 +133,12 @@ def namespace() -> None:
 
 
 # A kernel without a module refuses the qdisc; `tc` has read the whole command by then.
-NOT_BUILT_IN = ("kind is unknown", "TC classifier not found", "Parent Qdisc doesn't exists")
+NOT_BUILT_IN = (
+    "kind is unknown",
+    "TC classifier not found",
+    "Parent Qdisc doesn't exists",
+    "Failed to find specified qdisc",
+)
 # A `tc` of before 2025 does not read the parameters of this one.
 TOO_NEW = 'Unknown qdisc "dualpi2"'
 HARMLESS = ("We have an error talking to the kernel", "RTNETLINK answers", "RED: WARNING. Burst")
@@ -126,8 +152,8 @@ def _refused(commands: list[str]) -> list[str]:
 
 
 @pytest.mark.usefixtures("namespace")
-@pytest.mark.parametrize("queue", QUEUES)
-def test_a_real_tc_accepts_every_command(queue: str) -> None:
+@pytest.mark.parametrize("queue", [*QUEUES, *FURTHER])
+def test_a_real_tc_accepts_every_command(queue: str | dict[str, object]) -> None:
     lines = tc_commands(scenario(queue)).splitlines()
     commands = [line for line in lines if line.startswith("tc ")]
     # Those for the machine at the other end are comments.

@@ -86,6 +86,14 @@ parameters! {
     }
 }
 
+impl FqPieConfig {
+    /// The configuration of the PIE on each queue.
+    #[must_use]
+    pub fn pie(&self) -> PieConfig {
+        self.inner()
+    }
+}
+
 /// A queue of the table.
 #[derive(Clone, Copy, Debug)]
 struct FlowQueue {
@@ -138,7 +146,7 @@ impl<P: Packet> FqPie<P> {
         Limit::new(QueueSize::Bytes(config.memory_limit.0), "memory_limit")?;
         require((1..=65_536).contains(&config.flows), "flows", "be between 1 and 65536")?;
         require((1..=1 << 20).contains(&config.quantum.0), "quantum", "be between 1 B and 1048576 B")?;
-        let law = PieLaw::new(&config.inner())?;
+        let law = PieLaw::new(&config.pie())?;
         let inactive = FlowQueue { packets: Chain::EMPTY, turn: Turn::INACTIVE, pie: PieState::new(&law) };
         Ok(Self {
             limit,

@@ -2,8 +2,8 @@
 
 use forebay_qdisc::{DualPi2Config, DualPi2EcnMask, Pi2Preset};
 
-use super::qdisc::Qdisc;
-use super::{Port, number, time};
+use super::command::Qdisc;
+use super::port::{Port, number, time};
 
 pub(super) fn dualpi2(config: &DualPi2Config, port: Port) -> Qdisc {
     let mut qdisc = Qdisc::new("dualpi2").packet_limit(config.limit, port);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use forebay_units::Span;
 
-use super::{exact_time, number};
+use super::port::{exact_time, number};
 use crate::plan::PlannedLink;
 use crate::schema::{
     CorrelatedLoss, DrawnLoss, EarlyPackets, FourState, GilbertElliott, LinkSpec, LossModel, Reordering, Slots,

@@ -1,13 +1,16 @@
 //! The qdisc of Linux for a discipline, with the parameters that it does not have.
 
 use forebay_qdisc::{
-    CobaltConfig, CodelConfig, DrrConfig, FqCodelConfig, FqCodelPreset, PieConfig, PiePreset, SfbConfig, SfbDropRule,
-    SfbRateLimitScope, SfqConfig, SfqPlacement, SquareRoot,
+    CobaltConfig, CodelConfig, DrrConfig, FqCodelConfig, FqCodelPreset, FqPieConfig, PieConfig, PiePreset, SfbConfig,
+    SfbDropRule, SfbRateLimitScope, SfqConfig, SfqPlacement, SquareRoot,
 };
 use forebay_units::{Bytes, QueueSize, Span};
 
+use super::cake::cake;
+use super::command::Qdisc;
 use super::dualpi2::dualpi2;
-use super::{Port, number, red, time};
+use super::port::{Port, number, time};
+use super::red;
 use crate::schema::QueueSpec;
 
 /// Size that CoDel and PIE of Linux take as that of a packet.
@@ -16,52 +19,10 @@ const MTU: Bytes = Bytes(1500);
 const MOST_QUEUES: u32 = 65_536;
 
 /// Disciplines that Linux has, and that are not translated yet.
-const LATER: [&str; 8] = ["cake", "fq", "fq_pie", "htb", "tbf", "prio", "ets", "taprio"];
+const LATER: [&str; 1] = ["fq"];
 
-/// A qdisc with its parameters, and notes on what it does not have.
-#[derive(Debug)]
-pub(super) struct Qdisc {
-    pub command: String,
-    pub notes: Vec<String>,
-}
-
-impl Qdisc {
-    pub fn new(kind: &str) -> Self {
-        Self { command: kind.to_owned(), notes: Vec::new() }
-    }
-
-    pub fn with(mut self, parameter: &str, value: impl std::fmt::Display) -> Self {
-        self.command += &format!(" {parameter} {value}");
-        self
-    }
-
-    pub fn flag(mut self, flag: &str, given: bool) -> Self {
-        if given {
-            self.command += &format!(" {flag}");
-        }
-        self
-    }
-
-    pub fn note(self, text: impl Into<String>) -> Self {
-        self.note_if(true, text)
-    }
-
-    pub fn note_if(mut self, applies: bool, text: impl Into<String>) -> Self {
-        if applies {
-            self.notes.push(text.into());
-        }
-        self
-    }
-
-    /// A limit of a queue that Linux counts in packets.
-    pub fn packet_limit(self, limit: QueueSize, port: Port) -> Self {
-        let packets = port.packets(limit);
-        let text = format!("limit = \"{limit}\": Linux counts packets, here of {} B.", port.packet_bytes);
-        self.with("limit", packets).note_if(matches!(limit, QueueSize::Bytes(_)), text)
-    }
-}
-
-/// The qdisc that does what the discipline does; a FIFO with its limit if there is none.
+/// The qdisc that does what the discipline does; a FIFO with its limit if there is none. Disciplines with queues inside
+/// take several commands: [`super::script::Script`] has them.
 pub(super) fn counterpart(queue: &QueueSpec, port: Port) -> Qdisc {
     match queue {
         QueueSpec::DropTail(config) => fifo(config.limit),
@@ -74,8 +35,10 @@ pub(super) fn counterpart(queue: &QueueSpec, port: Port) -> Qdisc {
         QueueSpec::Sfb(config) => sfb(config, port),
         QueueSpec::Codel(config) => codel(config, port),
         QueueSpec::FqCodel(config) => fq_codel(config, port),
+        QueueSpec::Cake(config) => cake(config, port),
         QueueSpec::Cobalt(config) => cobalt(config, port),
         QueueSpec::Pie(config) => pie(config, port),
+        QueueSpec::FqPie(config) => fq_pie(config, port),
         QueueSpec::DualPi2(config) => dualpi2(config, port),
         other => {
             let reason =
@@ -86,7 +49,7 @@ pub(super) fn counterpart(queue: &QueueSpec, port: Port) -> Qdisc {
     }
 }
 
-fn fifo(limit: QueueSize) -> Qdisc {
+pub(super) fn fifo(limit: QueueSize) -> Qdisc {
     match limit {
         QueueSize::Packets(packets) => Qdisc::new("pfifo").with("limit", packets),
         QueueSize::Bytes(bytes) => Qdisc::new("bfifo").with("limit", bytes),
@@ -254,25 +217,61 @@ fn cobalt(config: &CobaltConfig, port: Port) -> Qdisc {
 /// PIE's gains in Linux are multiples of 1/16.
 const PIE_GAIN: f64 = 16.0;
 
+/// A gain in sixteenths, as `tc` reads it.
+fn pie_gain(value: f64) -> f64 {
+    (value * PIE_GAIN).round().clamp(0.0, 32.0)
+}
+
 fn pie(config: &PieConfig, port: Port) -> Qdisc {
-    let gain = |value: f64| (value * PIE_GAIN).round().clamp(0.0, 32.0);
-    let rounded = [config.alpha, config.beta].iter().any(|&value| gain(value) != value * PIE_GAIN);
-    let (default, is_set) = (PieConfig::default(), |text: &str| format!("{text} in Linux."));
-    let spreads_out = config.derandomize.unwrap_or(config.preset == PiePreset::Linux);
-    Qdisc::new("pie")
-        .packet_limit(config.limit, port)
+    let qdisc = Qdisc::new("pie").packet_limit(config.limit, port);
+    pie_notes(pie_law(qdisc, config), config, &PieConfig { mean_packet_size: MTU, ..PieConfig::default() })
+        .note_if(config.active_threshold.is_some(), "active_threshold: Linux's PIE is always active.")
+        .note_if(config.mark_threshold != PieConfig::default().mark_threshold, "mark_threshold: 0.1 in Linux.")
+}
+
+/// The parameters that PIE and FQ-PIE share.
+fn pie_law(qdisc: Qdisc, config: &PieConfig) -> Qdisc {
+    qdisc
         .with("target", time(config.target))
         .with("tupdate", time(config.update_interval))
-        .with("alpha", gain(config.alpha))
-        .with("beta", gain(config.beta))
+        .with("alpha", pie_gain(config.alpha))
+        .with("beta", pie_gain(config.beta))
         .flag(if config.ecn { "ecn" } else { "noecn" }, true)
         .flag(if config.byte_mode { "bytemode" } else { "nobytemode" }, true)
+}
+
+/// The rules of PIE that Linux does not let one choose. `linux` has its values.
+fn pie_notes(qdisc: Qdisc, config: &PieConfig, linux: &PieConfig) -> Qdisc {
+    let rounded = [config.alpha, config.beta].iter().any(|&value| pie_gain(value) != value * PIE_GAIN);
+    let is_set = |text: &str| format!("{text} in Linux.");
+    let spreads_out = config.derandomize.unwrap_or(config.preset == PiePreset::Linux);
+    qdisc
         .note("update_interval: Linux rounds it up to ticks of its clock: 15 ms becomes 16 ms at 250 Hz.")
         .note_if(rounded, "alpha, beta: Linux takes multiples of 1/16 up to 2.")
-        .note_if(config.max_burst != default.max_burst, is_set("max_burst: 150 ms"))
-        .note_if(config.mean_packet_size != MTU, is_set("mean_packet_size: the interface's MTU"))
+        .note_if(config.max_burst != linux.max_burst, is_set("max_burst: 150 ms"))
+        .note_if(config.mean_packet_size != linux.mean_packet_size, is_set("mean_packet_size: the interface's MTU"))
         .note_if(!spreads_out, "derandomize = false: Linux spreads drops out.")
         .note_if(!config.cap_adjustment, "cap_adjustment = false: Linux caps it.")
-        .note_if(config.active_threshold.is_some(), "active_threshold: Linux's PIE is always active.")
-        .note_if(config.mark_threshold != default.mark_threshold, is_set("mark_threshold: 0.1"))
+}
+
+/// The probability from which fq_pie drops is a whole percentage (iproute2, `q_fq_pie.c`); 0 leaves the default.
+const FQ_PIE_PERCENT: (f64, f64) = (1.0, 99.0);
+
+fn fq_pie(config: &FqPieConfig, port: Port) -> Qdisc {
+    let law = config.pie();
+    let percent = (config.mark_threshold * 100.0).round().clamp(FQ_PIE_PERCENT.0, FQ_PIE_PERCENT.1);
+    let qdisc = Qdisc::new("fq_pie").packet_limit(config.limit, port).with("flows", config.flows);
+    let qdisc = pie_law(qdisc, &law)
+        .with("quantum", config.quantum.0)
+        .with("memory_limit", config.memory_limit.0)
+        .with("ecn_prob", percent)
+        .flag("no_dq_rate_estimator", true);
+    let linux = FqPieConfig::default();
+    pie_notes(qdisc, &law, &linux.pie())
+        .note_if(config.preset == PiePreset::Rfc, "preset = \"rfc\": Linux has the rules of preset = \"linux\".")
+        .note_if(
+            (percent - config.mark_threshold * 100.0).abs() > 1e-9,
+            format!("mark_threshold = {}: Linux takes a percentage from 1 to 99.", number(config.mark_threshold)),
+        )
+        .note("memory_limit: Linux counts buffers of the kernel, about 2300 B for a packet of 1500 B.")
 }

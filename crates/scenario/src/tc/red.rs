@@ -3,8 +3,9 @@
 use forebay_qdisc::{AredConfig, ChokeConfig, RedConfig, SfqRedConfig};
 use forebay_units::QueueSize;
 
-use super::qdisc::{Qdisc, divisor, placement, sfq_buckets};
-use super::{Port, number, rate};
+use super::command::Qdisc;
+use super::port::{Port, number, rate};
+use super::qdisc::{divisor, placement, sfq_buckets};
 
 /// Bits of the kernel's average: a threshold in them leaves no room for a weight of more than 32 bits together.
 const AVERAGE_BITS: u32 = 32;

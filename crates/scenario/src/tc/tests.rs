@@ -2,6 +2,7 @@
 
 use forebay_units::{Rate, Span};
 
+use super::port::{exact_time, number, time};
 use super::*;
 
 const TARGET: TcTarget<'_> = TcTarget { device: "eth0", packet_bytes: 1500 };
@@ -27,13 +28,13 @@ fn queue_lines(queue: &str) -> String {
     let of_queue = script
         .lines()
         .skip(3)
-        .filter(|line| !line.contains(" tbf "))
+        .filter(|line| !line.contains("root handle 1: tbf "))
         .take_while(|line| !line.starts_with("# Delay and loss"));
     format!("{queue}\n{}\n\n", of_queue.map(|line| format!("  {line}\n")).collect::<String>().trim_end())
 }
 
 /// Queues with their defaults, and with every parameter that has a counterpart.
-const QUEUES: [&str; 33] = [
+const QUEUES: [&str; 55] = [
     "drop_tail = {}",
     r#"drop_tail = { limit = "75 KB" }"#,
     "red = {}",
@@ -71,7 +72,67 @@ const QUEUES: [&str; 33] = [
     r#"cbq.classes = [{ name = "voice", classes = [1], priority = 0, rate = "2 Mbps", queue.drop_tail = {} },
   { name = "web", share = 3, priority = 1, queue.fq_codel = {} }, { name = "rest", priority = 1, queue.dbl = {} }]"#,
     r#"cbq.classes = [{ name = "a", classes = [0], queue.red = {} }, { name = "b", share = 3, queue.pie = {} }]"#,
+    r#"cbq.classes = [{ name = "outer", queue.cbq.classes = [{ name = "inner", classes = [5], queue.sfq = {} }] }]"#,
+    "fq_pie = {}",
+    r#"fq_pie = { limit = "1 MB", flows = 2000, alpha = 0.1, ecn = true, byte_mode = true, mark_threshold = 0.125,
+  preset = "rfc", max_burst = "100 ms" }"#,
+    "cake = {}",
+    r#"cake = { bandwidth = "19 Mbps", link_layer = "docsis", ack_filter = "on", isolation = "dual-srchost",
+  tins = "diffserv4", rtt = "lan", wash = true, limit = "4 MB" }"#,
+    r#"cake = { bandwidth = "9500 kbps", autorate_ingress = true, ingress = true, tins = "besteffort", vlan_tags = 2,
+  overhead = -4, mpu = 64, framing = "ptm", ack_filter = "aggressive", isolation = "flowblind" }"#,
+    r#"cake = { link_layer = "pppoe-llcsnap", overhead = 44, framing = "none", mpu = 0 }"#,
+    "tbf = {}",
+    r#"tbf = { rate = "9 Mbps", burst = "4 KB", limit = "30 KB" }"#,
+    r#"tbf = { rate = "9 Mbps", peakrate = "12 Mbps", mtu = "1600 B", latency = "50 ms" }"#,
+    r#"tbf = { rate = "9 Mbps", burst = "4 KB", queue = "fq_codel" }"#,
+    r#"htb = { default_class = "rest", classes = [
+  { name = "voice", parent = "home", rate = "2 Mbps", classes = [46, 40], burst = "3 KB", cburst = "2 KB" },
+  { name = "rest", parent = "home", rate = "10 Mbps", ceil = "20 Mbps", priority = 1, quantum = "3 KB",
+    queue = "codel" },
+  { name = "home", rate = "20 Mbps" }] }"#,
+    r#"htb = { direct_limit = "30 KB", r2q = 5, classes = [{ name = "all", rate = "2 Mbps",
+  queue.prio.bands = [{ name = "fast", classes = [1] }, { name = "slow", queue.tbf = { rate = "1 Mbps" } }] }] }"#,
+    "prio = {}",
+    r#"prio = { default_band = "voice", limit = "30 KB", bands = [
+  { name = "voice", classes = [46], queue.tbf = { rate = "2 Mbps" } }, { name = "rest", queue = "fq_codel" }] }"#,
+    r#"prio.bands = [{ name = "only" }]"#,
+    "ets = {}",
+    r#"ets = { strict = 1, bands = [{ name = "control", classes = [48] },
+  { name = "storage", classes = [8], quantum = "6000 B" },
+  { name = "rest", quantum = "3000 B", queue.tbf = { rate = "1 Mbps" } }] }"#,
+    r#"ets = { strict = 2, bands = [{ name = "a" }, { name = "b", queue = "red" }] }"#,
+    r#"taprio = { classes = [{ name = "control", classes = [7] }, { name = "rest", queue = "fq_codel" }],
+  schedule = [{ open = ["control"], interval = "1 ms" }, { open = ["control", "rest"], interval = "9 ms" }] }"#,
+    r#"taprio = { classes = [{ name = "a", classes = [1] }, { name = "b" }, { name = "c" }], default_class = "b",
+  base_time = "1.5 s", cycle_time = "10 s", schedule = [{ open = ["a"], interval = "500 ps" },
+  { open = ["b", "c"], interval = "1 ms" }] }"#,
+    r#"tbf.queue.taprio = { classes = [{ name = "a" }], schedule = [{ open = ["a"], interval = "1 ms" }] }"#,
 ];
+
+/// A queue of `count` bands or classes.
+fn many(key: &str, list: &str, count: usize) -> String {
+    let names: Vec<_> = (0..count).map(|index| format!("{{ name = \"{index}\" }}")).collect();
+    format!("{key} = {{ {list} = [{}] }}", names.join(", "))
+}
+
+#[test]
+fn more_bands_than_linux_has_become_a_fifo() {
+    for kind in ["prio", "ets"] {
+        let lines = |count| queue_lines(&many(kind, "bands", count));
+        assert!(lines(16).contains(&format!("{kind} bands 16")), "{}", lines(16));
+        assert!(lines(17).contains("Linux has at most 16 bands"), "{}", lines(17));
+        assert!(lines(17).contains("pfifo limit 1000") && !lines(17).contains("filter"), "{}", lines(17));
+    }
+}
+
+#[test]
+fn an_interval_too_long_for_tc_becomes_several() {
+    let queue = r#"taprio = { classes = [{ name = "a" }], schedule = [{ open = ["a"], interval = "10 s" }] }"#;
+    let lines = queue_lines(queue);
+    let entries = "sched-entry S 01 4294967295 sched-entry S 01 4294967295 sched-entry S 01 1410065410 clockid";
+    assert!(lines.contains(entries), "{lines}");
+}
 
 /// Set `FOREBAY_GOLDEN_UPDATE=1` to write the file; read the difference.
 #[test]
