@@ -35,6 +35,7 @@ __all__ = [
     "flow_table_entries",
     "json_rows",
     "json_schema",
+    "link_from_tc",
     "logarithm",
     "plan",
     "power",
@@ -309,6 +310,7 @@ def described_queues(text: str, file_name: str, overrides: _Overrides) -> list[s
 def tc_commands(
     text: str, file_name: str, overrides: _Overrides, link: str, device: str, packet_bytes: int
 ) -> str | None: ...
+def link_from_tc(text: str, file_name: str, device: str | None) -> str: ...
 def read_trace(
     text: str, interval_s: float, outage_s: float
 ) -> tuple[str, float, float, list[float], list[tuple[float, float]]]: ...

@@ -85,6 +85,13 @@ impl DocumentError {
         Self::new(problem, file, text)
     }
 
+    /// Shows a fault at `span`, in bytes, of a text that is not TOML.
+    #[must_use]
+    pub fn in_text(text: &str, file: &str, span: Range<usize>, words: Words) -> Self {
+        let problem = Problem::at(Place { span, ..Place::default() }, words.message, words.label);
+        Self::new(problem.with_help(words.help), file, text)
+    }
+
     /// The problem as it is shown, with the text in which it stands. Whatever either holds, it can be printed.
     pub(crate) fn new(problem: Problem, file: &str, text: &str) -> Self {
         let span = within_one_line(problem.place.span, text);

@@ -55,7 +55,7 @@ mod _core {
     #[pymodule_export]
     use crate::scenario::{check, expanded_toml, flow_and_link_names, json_schema, run};
     #[pymodule_export]
-    use crate::tc::{described_queues, tc_commands};
+    use crate::tc::{described_queues, link_from_tc, tc_commands};
     #[pymodule_export]
     use crate::traces::read_trace;
 

@@ -1,8 +1,9 @@
-//! The commands that set up a scenario's queue on Linux.
+//! The commands that set up a scenario's queue on Linux, and the way back.
 
 use forebay_scenario::TcTarget;
 use pyo3::prelude::*;
 
+use crate::error::scenario_error;
 use crate::scenario::load;
 
 /// Names of the links whose queue the scenario describes. Raises ScenarioError.
@@ -30,4 +31,11 @@ pub(crate) fn tc_commands(
 ) -> PyResult<Option<String>> {
     let scenario = load(py, text, file_name, overrides)?;
     Ok(forebay_scenario::tc_commands(&scenario, link, TcTarget { device, packet_bytes }))
+}
+
+/// The keys of a link as TOML, from `tc` commands or the output of `tc qdisc show`. `device` chooses one of several
+/// interfaces. Raises ScenarioError.
+#[pyfunction]
+pub(crate) fn link_from_tc(py: Python<'_>, text: &str, file_name: &str, device: Option<&str>) -> PyResult<String> {
+    forebay_scenario::link_from_tc(text, file_name, device).map_err(|error| scenario_error(py, &error))
 }

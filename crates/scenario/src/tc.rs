@@ -17,14 +17,15 @@ mod script;
 mod taprio;
 mod tbf;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use forebay_document::escaped;
 use forebay_qdisc::DropTailConfig;
-use forebay_units::QueueSize;
+use forebay_units::{QueueSize, Rate};
 
 use self::command::Qdisc;
 use self::port::{Port, rate};
+pub(crate) use self::red::weight_exponent;
 use self::script::{Place, Script};
 use crate::Scenario;
 use crate::plan::{Plan, PlannedLink};
@@ -53,6 +54,11 @@ pub fn described_queues(scenario: &Scenario) -> Vec<String> {
 pub fn tc_commands(scenario: &Scenario, link: &str, target: TcTarget<'_>) -> Option<String> {
     let plan = Plan::new(scenario.spec(), scenario.spec().seed);
     plan.links.iter().find(|candidate| candidate.name == link).map(|link| script(link, plan.spec(link), target))
+}
+
+/// The burst of the token bucket that limits the rate of a link, with packets of an Ethernet.
+pub(crate) fn link_burst_bytes(rate: Rate) -> u64 {
+    Port { rate, packet_bytes: 1500 }.burst_bytes()
 }
 
 fn script(link: &PlannedLink, spec: &LinkSpec, TcTarget { device, packet_bytes }: TcTarget<'_>) -> String {

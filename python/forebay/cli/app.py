@@ -14,6 +14,7 @@ from .replay import replay
 from .reproduce import reproduce
 from .results import plot, report
 from .run import run
+from .scenario import scenario
 from .size_buffer import size_buffer
 from .stability import stability
 from .sweep import sweep
@@ -56,6 +57,7 @@ app.command()(sweep)
 app.command("size-buffer")(size_buffer)
 app.command()(stability)
 app.command()(tc)
+app.command()(scenario)
 app.command()(trace)
 app.command("list")(list_)
 app.command()(explain)

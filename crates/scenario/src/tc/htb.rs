@@ -17,7 +17,10 @@ const LEAF_LIMIT: QueueSize = QueueSize::Packets(1000);
 const MOST_QUANTUM: u64 = u32::MAX as u64;
 
 pub(super) fn commands(script: &mut Script<'_>, config: &HtbConfig<QueueSpec>, port: Port, place: Place) {
-    let index_of = |name: &String| config.classes.iter().position(|class| class.name == *name);
+    // A parent before its children.
+    let mut order: Vec<&Class> = config.classes.iter().collect();
+    order.sort_by_key(|class| depth(config, class));
+    let index_of = |name: &String| order.iter().position(|class| class.name == *name);
     let minor_of = |name: Option<&String>| name.and_then(index_of).map_or(0, |index| FIRST + index);
     if config.classes.iter().any(|class| !class.classes.is_empty()) {
         script.explain_marks();
@@ -35,10 +38,7 @@ pub(super) fn commands(script: &mut Script<'_>, config: &HtbConfig<QueueSpec>, p
         )
         .note_if(config.default_class.is_none(), "Unlisted traffic is not shaped by htb, and goes first.");
     let handle = script.qdisc(place, qdisc);
-    // A parent before its children.
-    let mut order: Vec<(usize, &Class)> = config.classes.iter().enumerate().collect();
-    order.sort_by_key(|(_, class)| depth(config, class));
-    for (index, class) in order {
+    for (index, class) in order.iter().enumerate() {
         let is_leaf = !config.classes.iter().any(|child| child.parent.as_ref() == Some(&class.name));
         script.comment(format!("Class {}", class.name.escape_debug()));
         script.class(handle, minor_of(class.parent.as_ref()), FIRST + index, &parameters(class, is_leaf));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use forebay_units::Span;
 
-use super::port::{exact_time, number};
+use super::port::{exact_time, number, time};
 use crate::plan::PlannedLink;
 use crate::schema::{
     CorrelatedLoss, DrawnLoss, EarlyPackets, FourState, GilbertElliott, LinkSpec, LossModel, Reordering, Slots,
@@ -31,11 +31,12 @@ pub(super) fn path_lines(link: &PlannedLink, link_spec: &LinkSpec, device: &str)
     }
     let delay = link.propagation + spec.jitter.mean();
     if delay > Span::ZERO {
-        let _ = write!(netem, " delay {}", exact_time(delay));
+        // tc reads delay and jitter in microseconds, and slots in nanoseconds.
+        let _ = write!(netem, " delay {}", time(delay));
     }
     match spec.jitter {
         SpanDistribution::Uniform(low, high) if low < high => {
-            let _ = write!(netem, " {}", exact_time((high - low) / 2));
+            let _ = write!(netem, " {}", time((high - low) / 2));
             if spec.jitter_correlation > 0.0 {
                 let _ = write!(netem, " {}", percent(spec.jitter_correlation));
             }

@@ -60,7 +60,7 @@ pub(super) fn nanoseconds(span: Span) -> u64 {
     span.picoseconds().div_ceil(1000)
 }
 
-/// A time as netem reads it: in whole nanoseconds.
+/// A time as netem reads that of a slot: in whole nanoseconds.
 pub(super) fn exact_time(span: Span) -> String {
     if span.picoseconds().is_multiple_of(PICOSECONDS_PER_MICROSECOND) {
         return time(span);

@@ -21,7 +21,7 @@ struct Profile {
 
 /// The exponent `Wlog` that `tc` finds for a burst: the largest weight 2^-Wlog with which the average stays below the
 /// lower threshold while that many packets arrive in a row. `None` if the burst is shorter than the threshold.
-fn weight_exponent(burst: u64, min_packets: f64) -> Option<u32> {
+pub(crate) fn weight_exponent(burst: u64, min_packets: f64) -> Option<u32> {
     let burst = burst as f64;
     let beyond = burst + 1.0 - min_packets;
     if beyond < 1.0 {

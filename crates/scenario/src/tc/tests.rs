@@ -5,9 +5,9 @@ use forebay_units::{Rate, Span};
 use super::port::{exact_time, number, time};
 use super::*;
 
-const TARGET: TcTarget<'_> = TcTarget { device: "eth0", packet_bytes: 1500 };
+pub(crate) const TARGET: TcTarget<'_> = TcTarget { device: "eth0", packet_bytes: 1500 };
 
-fn scenario(queue: &str, rest: &str) -> Scenario {
+pub(crate) fn scenario(queue: &str, rest: &str) -> Scenario {
     let text = format!(
         r#"
         duration = "1 s"
@@ -34,7 +34,7 @@ fn queue_lines(queue: &str) -> String {
 }
 
 /// Queues with their defaults, and with every parameter that has a counterpart.
-const QUEUES: [&str; 55] = [
+pub(crate) const QUEUES: [&str; 55] = [
     "drop_tail = {}",
     r#"drop_tail = { limit = "75 KB" }"#,
     "red = {}",

@@ -1,0 +1,30 @@
+//! No text makes the reader of `tc` commands panic. An error can be drawn. Accepted commands give keys of a link whose
+//! own commands are accepted again.
+#![no_main]
+
+use forebay_scenario::{Scenario, TcTarget, link_from_tc, tc_commands};
+use libfuzzer_sys::{Corpus, fuzz_target};
+
+const REST: &str = "duration = '1 s'\n[[flows]]\nname = 'udp'\n\
+                    transport.udp = { packet = '40 B', constant = { rate = '1 kbps' } }\n[topology.star]\n\
+                    access = { rate = '1 Gbps', delay = '1 ms' }\n[topology.star.bottleneck]\n";
+
+fuzz_target!(|bytes: &[u8]| -> Corpus {
+    let Ok(text) = std::str::from_utf8(bytes) else { return Corpus::Reject };
+    let keys = match link_from_tc(text, "fuzz", None) {
+        Ok(keys) => keys,
+        Err(error) => {
+            assert!(!error.render(false).trim().is_empty());
+            return Corpus::Keep;
+        }
+    };
+    let missing = |key: &str, value: &str| {
+        if keys.lines().any(|line| line.starts_with(&format!("{key} = "))) { String::new() } else { value.to_owned() }
+    };
+    let document = [REST, &missing("rate", "rate = '1 Gbps'\n"), &missing("delay", "delay = '0 s'\n"), &keys].concat();
+    let scenario = Scenario::load(&document, "fuzz.toml", &[]).expect("the keys of a link are those of a scenario");
+    let script = tc_commands(&scenario, "bottleneck", TcTarget { device: "eth0", packet_bytes: 1500 });
+    let again = link_from_tc(&script.expect("the scenario has a bottleneck"), "again", None);
+    assert!(again.is_ok(), "{}\n{document}", again.err().map(|error| error.to_string()).unwrap_or_default());
+    Corpus::Keep
+});
