@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -118,6 +120,64 @@ def test_a_discipline_that_linux_does_not_have_is_named() -> None:
     assert "# breathe: Linux has no such discipline. A FIFO with the same limit takes its place." in commands
 
 
+SHAPED = "tc qdisc add dev eth0 root tbf rate 20mbit burst 1600 limit 75kb"
+SHOWN = """\
+qdisc noqueue 0: dev lo root refcnt 2
+qdisc codel 8001: dev eth0 root refcnt 2 limit 1000p target 5ms interval 100ms
+qdisc pie 8002: dev wan0 root refcnt 2 limit 1000p target 15ms tupdate 15ms alpha 2 beta 20
+"""
+
+
+def test_commands_become_the_keys_of_a_link(forebay: Command, tmp_path: Path) -> None:
+    given = forebay("scenario", "--from-tc", SHAPED)
+    assert (given.returncode, given.stderr) == (0, "")
+    assert 'rate = "20 Mbps"' in given.stdout
+    assert 'queue.drop_tail = { limit = "75 KiB" }' in given.stdout
+    file = tmp_path / "commands of tc"
+    file.write_text(SHAPED, encoding="utf-8")
+    assert forebay("scenario", "--from-tc", file).stdout == given.stdout
+    piped = subprocess.run(
+        [sys.executable, "-m", "forebay", "scenario", "--from-tc", "-"],
+        input=SHAPED,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert piped.stdout == given.stdout
+
+
+def test_an_interface_is_chosen_by_name(forebay: Command, tmp_path: Path) -> None:
+    shown = tmp_path / "shown.txt"
+    shown.write_text(SHOWN, encoding="utf-8")
+    several = forebay("scenario", "--from-tc", shown)
+    assert (several.returncode, several.stdout) == (2, "")
+    assert "choose one with --dev: there are lo, eth0, wan0" in several.stderr
+    assert "queue.pie" in forebay("scenario", "--from-tc", shown, "--dev", "wan0").stdout
+
+
+def test_unknown_words_are_shown_with_their_place(forebay: Command, tmp_path: Path) -> None:
+    misspelt = forebay("scenario", "--from-tc", "tc qdisc add dev eth0 root fq_kodel")
+    assert (misspelt.returncode, misspelt.stdout) == (2, "")
+    assert "there is no counterpart of the qdisc `fq_kodel`" in misspelt.stderr
+    assert "did you mean `fq_codel`?" in misspelt.stderr
+    missing = forebay("scenario", "--from-tc", tmp_path / "missing")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert "No such file" in missing.stderr
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"\xff\xfe")
+    assert "is not a text in UTF-8" in forebay("scenario", "--from-tc", binary).stderr
+
+
+@pytest.mark.parametrize("queue", [*QUEUES, *FURTHER])
+def test_the_keys_of_each_queue_are_those_of_a_scenario(queue: str | dict[str, object]) -> None:
+    lines = tc_commands(scenario(queue)).splitlines()
+    commands = "\n".join(line for line in lines if line.startswith("tc "))
+    keys = fb._core.link_from_tc(commands, "tc", None)
+    link = "\n".join(line for line in keys.splitlines() if not line.startswith(("rate = ", "delay = ")))
+    overrides = {"topology.star.bottleneck.queue": tomllib.loads(link)["queue"]}
+    assert fb.Scenario.from_toml(STAR.replace("QUEUE", "drop_tail"), overrides=overrides).links
+
+
 def _in_namespace(script: str) -> subprocess.CompletedProcess[str]:
     """Run the script where `eth0` is one end of a veth pair."""
     setup = "ip link add eth0 type veth peer name peer && ip link set eth0 up && ip link set peer up || exit 77\n"
@@ -141,7 +201,13 @@ NOT_BUILT_IN = (
 )
 # A `tc` of before 2025 does not read the parameters of this one.
 TOO_NEW = 'Unknown qdisc "dualpi2"'
-HARMLESS = ("We have an error talking to the kernel", "RTNETLINK answers", "RED: WARNING. Burst")
+HARMLESS = (
+    "We have an error talking to the kernel",
+    "RTNETLINK answers",
+    "RED: WARNING. Burst",
+    # It bounds the quantum that follows from the rate, as the discipline here does.
+    "Warning: sch_htb: quantum",
+)
 
 
 def _refused(commands: list[str]) -> list[str]:

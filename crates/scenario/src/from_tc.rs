@@ -42,7 +42,7 @@ pub fn link_from_tc(text: &str, file: &str, device: Option<&str>) -> Result<Stri
 fn read(text: &str, device: Option<&str>) -> Result<String, Fault> {
     let Interfaces { list, mut notes } = Interfaces::read(&statements(text)?)?;
     let interface = chosen(&list, device)?;
-    no_orphans(interface)?;
+    interface.check()?;
     let root = interface
         .qdiscs
         .iter()
@@ -97,21 +97,6 @@ fn chosen<'i>(list: &'i [Interface], device: Option<&str>) -> Result<&'i Interfa
     }
 }
 
-/// Each qdisc and class is below one that exists.
-fn no_orphans(interface: &Interface) -> Result<(), Fault> {
-    let exists = |major: u64| interface.qdiscs.iter().any(|qdisc| qdisc.handle == major);
-    let of_qdiscs = interface.qdiscs.iter().filter_map(|qdisc| match qdisc.parent {
-        Parent::Class(id) => Some((id.major, &qdisc.kind)),
-        Parent::Root => None,
-    });
-    let of_classes =
-        interface.classes.iter().filter(|class| class.kind.is("htb")).map(|class| (class.id.major, &class.kind));
-    match of_qdiscs.chain(of_classes).find(|(major, _)| !exists(*major)) {
-        Some((major, kind)) => Err(kind.fault(format!("no qdisc has the handle {major:x}:"), "this one is below it")),
-        None => Ok(()),
-    }
-}
-
 /// The keys of a link.
 #[derive(Debug, Default)]
 struct Link {
@@ -157,13 +142,12 @@ impl Link {
                         link.queue = Some(QueueSpec::DropTail(DropTailConfig { limit }));
                     }
                 }
-                "mq" => {
-                    let id = |qdisc: &&Qdisc| match qdisc.parent {
-                        Parent::Class(id) if !std::ptr::eq(*qdisc, root) => Some(id.minor),
-                        _ => None,
+                "mq" if std::ptr::eq(qdisc, root) => {
+                    let minor = |child: &&Qdisc| match child.parent {
+                        Parent::Class(id) => Some(id.minor).filter(|_| id.major == root.handle),
+                        Parent::Root => None,
                     };
-                    let queues = interface.qdiscs.iter().filter(|qdisc| id(qdisc).is_some());
-                    next = queues.min_by_key(|qdisc| id(qdisc));
+                    next = interface.qdiscs.iter().filter(|child| minor(child).is_some()).min_by_key(minor);
                     let text = "mq: a link has one queue, here that of the first transmit queue.".to_owned();
                     notes.push(Note { span: qdisc.kind.span.clone(), text });
                 }

@@ -161,6 +161,9 @@ pub(super) fn choke(p: &mut Parameters<'_, '_>) -> Result<QueueSpec, Fault> {
     }))
 }
 
+/// An interval that never passes: half a year, in seconds.
+const LONGEST_PERTURBATION: u64 = 15_552_000;
+
 /// Parameters of SFQ without its RED, with the defaults of the kernel.
 struct Sfq {
     limit: QueueSize,
@@ -191,7 +194,7 @@ pub(super) fn sfq(p: &mut Parameters<'_, '_>) -> Result<QueueSpec, Fault> {
         limit: QueueSize::Packets(127),
         quantum: Bytes(PACKET_BYTES),
         divisor: 1024,
-        flows: 127,
+        flows: 128,
         depth: QueueSize::Packets(127),
         perturbation: 0,
         head_drop: false,
@@ -212,7 +215,7 @@ pub(super) fn sfq(p: &mut Parameters<'_, '_>) -> Result<QueueSpec, Fault> {
             "depth" => sfq.depth = p.packets(word)?,
             "perturb" => {
                 let read = |text: &str| units::integer(text.strip_suffix("sec").unwrap_or(text));
-                sfq.perturbation = p.read(word, "a number of seconds", read)?.min(u64::from(u32::MAX));
+                sfq.perturbation = p.read(word, "a number of seconds", read)?.min(LONGEST_PERTURBATION);
             }
             "headdrop" => sfq.head_drop = true,
             "redflowlimit" => red_limit = Some(p.size(word)?.0),

@@ -473,7 +473,7 @@ pub(super) fn taprio(qdisc: &Qdisc, interface: &Interface, notes: &mut Vec<Note>
     let order = || (0..count).rev();
     let mut classes = Vec::new();
     for class in order() {
-        let id = Id { major: qdisc.handle, minor: taprio.queues[class] + 1 };
+        let id = Id { major: qdisc.handle, minor: taprio.queues[class].saturating_add(1) };
         let queue = inner(id, interface, notes)?;
         classes.push(TaprioClass { name: taprio_name(class), classes: marked[class].clone(), queue });
     }

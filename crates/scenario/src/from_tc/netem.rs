@@ -121,7 +121,8 @@ impl Netem {
     /// at all in Linux: there, all of it is jitter.
     fn delay(&mut self, delay: &Delay, p: &mut Parameters<'_, '_>) {
         let Delay { delay, jitter, correlation, early, gap } = *delay;
-        let (low, high) = (delay.saturating_sub(jitter), delay + jitter);
+        let high = Span::from_picoseconds(delay.picoseconds().saturating_add(jitter.picoseconds()));
+        let low = delay.saturating_sub(jitter);
         if jitter > delay {
             p.note(p.kind, "jitter longer than the delay: no delay is shorter than 0.");
         }

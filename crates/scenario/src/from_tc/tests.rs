@@ -155,12 +155,42 @@ fn faults_have_a_place_and_a_remedy() {
         ("tc qdisc add dev eth0 handle xyz: root codel", "1:30: `xyz:` is not the number of a qdisc or class", ""),
         ("tc qdisc add dev eth0 root fq_codel flows 70000", "1:28: fq_codel: `flows` must be", ""),
         ("", "1:1: there is no qdisc", ""),
+        (
+            "tc qdisc add dev a root handle 1: prio\ntc qdisc add dev a parent 1:1 handle 1: prio",
+            "1:35: two qdiscs have the handle 1:",
+            "",
+        ),
+        ("qdisc mq 0: dev a root\nqdisc mq 0: dev a parent :1", "2:7: there is no counterpart of the qdisc `mq`", ""),
     ];
     for (text, message, help) in cases {
         let error = link_from_tc(text, "tc", None).unwrap_err();
         assert!(error.to_string().starts_with(&format!("tc:{message}")), "{error}");
         assert!(error.help.clone().unwrap_or_default().contains(help), "{error}: {:?}", error.help);
         assert!(!error.render(false).is_empty());
+    }
+}
+
+#[test]
+fn levels_are_bounded_and_no_number_overflows() {
+    let below = |level: usize| format!("tc qdisc add dev a parent {level:x}:1 handle {:x}: prio\n", level + 1);
+    let deep: String = (1..2000).map(below).collect();
+    let text = format!("tc qdisc add dev a root handle 1: prio\n{deep}");
+    assert!(link_from_tc(&text, "tc", None).unwrap_err().to_string().contains("nested too deep"));
+    let removed = format!("{text}tc qdisc del dev a root\ntc qdisc add dev a root codel");
+    assert!(link_from_tc(&removed, "tc", None).is_ok());
+    for words in [
+        "netem delay 18000000s 18000000s",
+        "sfq perturb 99999999999 limit 10 flows 1 divisor 1",
+        "taprio num_tc 1 map 0 queues 1@18446744073709551615 sched-entry S 1 18446744073709551",
+        "sfb penalty_rate 4294967295 penalty_burst 4294967295 max 4294967295 target 4294967295",
+        "tbf rate 99999tbps burst 9999999g latency 9999999s",
+        "red limit 99999999g min 9999999g avpkt 1 burst 4294967295",
+        "ets bands 16 strict 16 quanta 1",
+    ] {
+        // Whether it is accepted or not, it does not panic.
+        if let Err(error) = link_from_tc(&format!("tc qdisc add dev a root {words}"), "tc", None) {
+            assert!(!error.message.is_empty(), "{words}");
+        }
     }
 }
 

@@ -256,21 +256,49 @@ impl Interfaces {
 impl Interface {
     /// Removes a qdisc, and what is below it.
     fn remove(&mut self, index: usize) {
-        let Qdisc { handle, .. } = self.qdiscs.remove(index);
-        if handle == 0 {
-            return;
-        }
-        self.classes.retain(|class| class.id.major != handle);
-        self.filters.retain(|filter| filter.qdisc != Some(handle));
-        let below = |qdisc: &Qdisc| matches!(qdisc.parent, Parent::Class(id) if id.major == handle);
-        while let Some(child) = self.qdiscs.iter().position(below) {
-            self.remove(child);
+        let mut removed = vec![self.qdiscs.remove(index).handle];
+        while let Some(handle) = removed.pop().filter(|handle| *handle > 0) {
+            self.classes.retain(|class| class.id.major != handle);
+            self.filters.retain(|filter| filter.qdisc != Some(handle));
+            let is_below = |qdisc: &Qdisc| matches!(qdisc.parent, Parent::Class(id) if id.major == handle);
+            removed.extend(self.qdiscs.iter().filter(|qdisc| is_below(qdisc)).map(|qdisc| qdisc.handle));
+            self.qdiscs.retain(|qdisc| !is_below(qdisc));
         }
     }
 
-    /// The qdisc of a class.
+    /// The qdisc of a class, if its qdisc has a handle by which it can be named.
     pub fn child(&self, id: Id) -> Option<&Qdisc> {
-        self.qdiscs.iter().find(|qdisc| qdisc.parent == Parent::Class(id))
+        self.qdiscs.iter().find(|qdisc| qdisc.parent == Parent::Class(id)).filter(|_| id.major > 0)
+    }
+
+    /// Checks that the qdiscs and classes are a tree.
+    pub fn check(&self) -> Result<(), Fault> {
+        let with_handle = |major: u64| self.qdiscs.iter().filter(move |qdisc| qdisc.handle == major);
+        for qdisc in &self.qdiscs {
+            if qdisc.handle > 0 && with_handle(qdisc.handle).count() > 1 {
+                return Err(qdisc.kind.fault(format!("two qdiscs have the handle {:x}:", qdisc.handle), "one of them"));
+            }
+            let above = |qdisc: &Qdisc| match qdisc.parent {
+                Parent::Class(id) => with_handle(id.major).next(),
+                Parent::Root => None,
+            };
+            let levels = std::iter::successors(Some(qdisc), |&qdisc| above(qdisc)).take(MOST_LEVELS + 1).count();
+            if levels > MOST_LEVELS {
+                return Err(qdisc.kind.fault("qdiscs that are nested too deep", "Linux has at most 8 levels"));
+            }
+        }
+        let of_qdiscs = self.qdiscs.iter().filter_map(|qdisc| match qdisc.parent {
+            Parent::Class(id) => Some((id.major, &qdisc.kind)),
+            Parent::Root => None,
+        });
+        let of_classes = self.classes.iter().filter(|class| class.kind.is("htb"));
+        let mut all = of_qdiscs.chain(of_classes.map(|class| (class.id.major, &class.kind)));
+        match all.find(|(major, _)| with_handle(*major).next().is_none()) {
+            Some((major, kind)) => {
+                Err(kind.fault(format!("no qdisc has the handle {major:x}:"), "this one is below it"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The traffic classes that filters send to a class, each once.
@@ -368,6 +396,8 @@ fn parent(word: &Word) -> Result<Parent, Fault> {
     if word.is("root") { Ok(Parent::Root) } else { id(word).map(Parent::Class) }
 }
 
+/// Levels of qdiscs below each other (`check_loop` in the kernel).
+const MOST_LEVELS: usize = 8;
 /// The largest number of a qdisc or class.
 const MOST: u64 = 0xffff;
 

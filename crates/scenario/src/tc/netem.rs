@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use forebay_units::Span;
 
-use super::port::{exact_time, number, time};
+use super::port::{exact_time, is_whole_microseconds, number, time};
 use crate::plan::PlannedLink;
 use crate::schema::{
     CorrelatedLoss, DrawnLoss, EarlyPackets, FourState, GilbertElliott, LinkSpec, LossModel, Reordering, Slots,
@@ -30,13 +30,20 @@ pub(super) fn path_lines(link: &PlannedLink, link_spec: &LinkSpec, device: &str)
         notes.push(format!("# The link {change} in the scenario; here it does not."));
     }
     let delay = link.propagation + spec.jitter.mean();
+    let jitter = match spec.jitter {
+        SpanDistribution::Uniform(low, high) if low < high => (high - low) / 2,
+        _ => Span::ZERO,
+    };
+    if [delay, jitter].iter().any(|span| !is_whole_microseconds(*span)) {
+        notes.push("# Delay and jitter are rounded up to microseconds.".to_owned());
+    }
     if delay > Span::ZERO {
         // tc reads delay and jitter in microseconds, and slots in nanoseconds.
         let _ = write!(netem, " delay {}", time(delay));
     }
     match spec.jitter {
         SpanDistribution::Uniform(low, high) if low < high => {
-            let _ = write!(netem, " {}", time((high - low) / 2));
+            let _ = write!(netem, " {}", time(jitter));
             if spec.jitter_correlation > 0.0 {
                 let _ = write!(netem, " {}", percent(spec.jitter_correlation));
             }

@@ -55,6 +55,10 @@ pub(super) fn time(span: Span) -> String {
     }
 }
 
+pub(super) fn is_whole_microseconds(span: Span) -> bool {
+    span.picoseconds().is_multiple_of(PICOSECONDS_PER_MICROSECOND)
+}
+
 /// A time as taprio reads it: in whole nanoseconds, without a unit.
 pub(super) fn nanoseconds(span: Span) -> u64 {
     span.picoseconds().div_ceil(1000)
@@ -62,7 +66,7 @@ pub(super) fn nanoseconds(span: Span) -> u64 {
 
 /// A time as netem reads that of a slot: in whole nanoseconds.
 pub(super) fn exact_time(span: Span) -> String {
-    if span.picoseconds().is_multiple_of(PICOSECONDS_PER_MICROSECOND) {
+    if is_whole_microseconds(span) {
         return time(span);
     }
     format!("{}ns", nanoseconds(span))

@@ -102,7 +102,7 @@ pub(super) const SFQ_DEPTH: u64 = 127;
 /// Flows that sfq holds at a time.
 const SFQ_FLOWS: u32 = 65_408;
 
-/// As many flows at a time as there are buckets; sfq's default is 127.
+/// As many flows at a time as there are buckets; sfq's default is 128.
 pub(super) fn sfq_buckets(qdisc: Qdisc, buckets: u32) -> Qdisc {
     qdisc.with("flows", buckets.min(SFQ_FLOWS))
 }

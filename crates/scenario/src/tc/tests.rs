@@ -165,6 +165,15 @@ fn delay_and_loss_are_netem_behind_the_queue() {
     assert_eq!(script.lines().collect::<Vec<_>>(), expected);
 }
 
+/// iproute2 6.1 refuses `delay 100ns`: netem reads whole microseconds.
+#[test]
+fn delay_and_jitter_are_whole_microseconds() {
+    let rest = ", impairments.jitter = { uniform = [\"0 s\", \"3 us\"] }";
+    let script = tc_commands(&scenario("codel = {}", rest), "bottleneck", TARGET).unwrap();
+    assert!(script.contains("netem limit 1000 delay 10002us 2us\n"), "{script}");
+    assert!(script.contains("# Delay and jitter are rounded up to microseconds.\n"), "{script}");
+}
+
 #[test]
 fn only_described_queues_are_offered_but_any_link_can_be_asked_for() {
     let scenario = scenario("codel = {}", "");
