@@ -30,10 +30,7 @@ pub(super) fn path_lines(link: &PlannedLink, link_spec: &LinkSpec, device: &str)
         notes.push(format!("# The link {change} in the scenario; here it does not."));
     }
     let delay = link.propagation + spec.jitter.mean();
-    let jitter = match spec.jitter {
-        SpanDistribution::Uniform(low, high) if low < high => (high - low) / 2,
-        _ => Span::ZERO,
-    };
+    let jitter = half_width(spec.jitter);
     if [delay, jitter].iter().any(|span| !is_whole_microseconds(*span)) {
         notes.push("# Delay and jitter are rounded up to microseconds.".to_owned());
     }
@@ -87,6 +84,14 @@ pub(super) fn path_lines(link: &PlannedLink, link_spec: &LinkSpec, device: &str)
         format!("#   tc qdisc add dev ifb0 root netem limit {packets}{netem}"),
     ]);
     notes
+}
+
+/// The jitter as netem takes it: how far a uniform one is from its mean.
+fn half_width(jitter: SpanDistribution) -> Span {
+    match jitter {
+        SpanDistribution::Uniform(low, high) if low < high => (high - low) / 2,
+        _ => Span::ZERO,
+    }
 }
 
 /// A loss model in the words of netem.
