@@ -1,9 +1,10 @@
 //! The qdiscs without queues of other kinds inside.
 
+use forebay_qdisc::framing::{CellFraming, LinkLayer};
 use forebay_qdisc::{
-    CakeAckFilter, CakeConfig, CakeFraming, CakeIsolation, CakeLinkLayer, CakeRoundTrip, CakeTins, CodelConfig,
-    DropTailConfig, DualPi2Config, DualPi2EcnMask, FqCodelConfig, FqCodelPreset, FqPieConfig, PieConfig, PiePreset,
-    SfbConfig, SfbRateLimitScope, SquareRoot,
+    CakeAckFilter, CakeConfig, CakeIsolation, CakeRoundTrip, CakeTins, CodelConfig, DropTailConfig, DualPi2Config,
+    DualPi2EcnMask, FqCodelConfig, FqCodelPreset, FqPieConfig, PieConfig, PiePreset, SfbConfig, SfbRateLimitScope,
+    SquareRoot,
 };
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 use serde::de::IntoDeserializer;
@@ -291,11 +292,11 @@ fn overhead(word: &Word, p: &mut Parameters<'_, '_>, config: &mut CakeConfig) ->
         }
         "mpu" => config.mpu = Some(p.integer(word)?),
         "ether-vlan" => config.vlan_tags += 1,
-        "atm" => config.framing = Some(CakeFraming::Atm),
-        "ptm" => config.framing = Some(CakeFraming::Ptm),
-        "noatm" => config.framing = Some(CakeFraming::None),
+        "atm" => config.framing = Some(CellFraming::Atm),
+        "ptm" => config.framing = Some(CellFraming::Ptm),
+        "noatm" => config.framing = Some(CellFraming::None),
         _ => {
-            let Some(layer) = named::<CakeLinkLayer>(word) else { return Ok(false) };
+            let Some(layer) = named::<LinkLayer>(word) else { return Ok(false) };
             if config.link_layer.is_some() || config.overhead.is_some() {
                 p.note(word, "one link layer counts, the last one; `tc` adds their bytes.");
             }

@@ -1,6 +1,7 @@
 //! CAKE's parameters in the words of `tc` (iproute2, `q_cake.c`).
 
-use forebay_qdisc::{CakeAckFilter, CakeConfig, CakeFraming, CakeIsolation, CakeLinkLayer, CakeTins};
+use forebay_qdisc::framing::{CellFraming, LinkLayer};
+use forebay_qdisc::{CakeAckFilter, CakeConfig, CakeIsolation, CakeTins};
 
 use super::command::Qdisc;
 use super::port::{Port, rate, time};
@@ -59,9 +60,9 @@ fn overhead(mut qdisc: Qdisc, config: &CakeConfig) -> Qdisc {
         );
     }
     let framing = config.framing.map(|framing| match framing {
-        CakeFraming::None => "noatm",
-        CakeFraming::Atm => "atm",
-        CakeFraming::Ptm => "ptm",
+        CellFraming::None => "noatm",
+        CellFraming::Atm => "atm",
+        CellFraming::Ptm => "ptm",
     });
     qdisc.flag(framing.unwrap_or(""), framing.is_some())
 }
@@ -89,20 +90,20 @@ fn isolation(isolation: CakeIsolation) -> &'static str {
     }
 }
 
-fn link_layer(layer: CakeLinkLayer) -> &'static str {
+fn link_layer(layer: LinkLayer) -> &'static str {
     match layer {
-        CakeLinkLayer::Ethernet => "ethernet",
-        CakeLinkLayer::Docsis => "docsis",
-        CakeLinkLayer::Conservative => "conservative",
-        CakeLinkLayer::IpoaVcmux => "ipoa-vcmux",
-        CakeLinkLayer::IpoaLlcsnap => "ipoa-llcsnap",
-        CakeLinkLayer::BridgedVcmux => "bridged-vcmux",
-        CakeLinkLayer::BridgedLlcsnap => "bridged-llcsnap",
-        CakeLinkLayer::PppoaVcmux => "pppoa-vcmux",
-        CakeLinkLayer::PppoaLlc => "pppoa-llc",
-        CakeLinkLayer::PppoeVcmux => "pppoe-vcmux",
-        CakeLinkLayer::PppoeLlcsnap => "pppoe-llcsnap",
-        CakeLinkLayer::PppoePtm => "pppoe-ptm",
-        CakeLinkLayer::BridgedPtm => "bridged-ptm",
+        LinkLayer::Ethernet => "ethernet",
+        LinkLayer::Docsis => "docsis",
+        LinkLayer::Conservative => "conservative",
+        LinkLayer::IpoaVcmux => "ipoa-vcmux",
+        LinkLayer::IpoaLlcsnap => "ipoa-llcsnap",
+        LinkLayer::BridgedVcmux => "bridged-vcmux",
+        LinkLayer::BridgedLlcsnap => "bridged-llcsnap",
+        LinkLayer::PppoaVcmux => "pppoa-vcmux",
+        LinkLayer::PppoaLlc => "pppoa-llc",
+        LinkLayer::PppoeVcmux => "pppoe-vcmux",
+        LinkLayer::PppoeLlcsnap => "pppoe-llcsnap",
+        LinkLayer::PppoePtm => "pppoe-ptm",
+        LinkLayer::BridgedPtm => "bridged-ptm",
     }
 }
