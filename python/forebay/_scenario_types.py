@@ -893,6 +893,57 @@ class PiDesign(BaseModel):
     """
 
 
+class RemConfig(BaseModel):
+    """
+    Parameters of REM.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
+    """
+    target: QueueSize = "20 packets"
+    """
+    `b*`: the length at which the queue is held, in packets or bytes, which count as packets of `mean_packet_size`. Default: 20 packets (ns-2).
+    """
+    update_interval: Span = "2 ms"
+    """
+    Interval at which the price is updated. Default: 2 ms (ns-2).
+    """
+    gamma: float = 0.001
+    """
+    Increase of the price for each packet that arrives in an interval beyond the capacity of the link. Default: 0.001 (ns-2).
+    """
+    alpha: float = 0.1
+    """
+    Weight of a packet in the queue beyond `target`, in relation to one that arrives. Default: 0.1 (ns-2).
+    """
+    phi: float = 1.001
+    """
+    Base of the probability, which is 1 - `phi`^(-price). Default: 1.001 (ns-2).
+    """
+    weight: float = 1.0
+    """
+    Weight of each new interval in the moving average of the arrivals. Default: 1, no averaging (ns-2).
+    """
+    byte_mode: bool = False
+    """
+    Whether arrivals and the queue are counted in bytes, as packets of `mean_packet_size`, and a packet's probability grows in proportion to its size. Default: no.
+    """
+    mean_packet_size: Bytes = "1 KB"
+    """
+    Mean packet size: the capacity is the rate of the link divided by it, and `byte_mode` and a target in bytes refer to it. Default: 1000 B (ns-2).
+    """
+    ecn: bool = False
+    """
+    Whether ECN-capable packets are marked instead of dropped. Default: no.
+    """
+
+
 CsfqRole = TypeAliasType("CsfqRole", Literal["edge", "core"])
 """
 Role of the router for the packets of this queue.
@@ -2717,6 +2768,18 @@ class SredQueue(BaseModel):
         populate_by_name=True,
     )
     sred: SredConfig
+
+
+class RemQueue(BaseModel):
+    """
+    Random exponential marking: a price of the link, which follows load and queue, sets the probability.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    rem: RemConfig
 
 
 class CobaltQueue(BaseModel):
@@ -6086,6 +6149,7 @@ QueueSpec = TypeAliasType(
     | WfqQueue
     | SredQueue
     | PiQueue
+    | RemQueue
     | CsfqQueue
     | Pi2Queue
     | Dualpi2Queue
@@ -6123,6 +6187,7 @@ QueueSpec = TypeAliasType(
         "wfq",
         "sred",
         "pi",
+        "rem",
         "csfq",
         "pi2",
         "dualpi2",

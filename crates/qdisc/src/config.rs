@@ -472,6 +472,8 @@ disciplines! {
     Sred(crate::SredConfig) = "sred", law Sred, "sred.rs", one_queue;
     /// A proportional-integral controller: drops with the probability that holds the queue at a reference.
     Pi(crate::PiConfig) = "pi", law Pi, "pi.rs", one_queue;
+    /// Random exponential marking: a price of the link, which follows load and queue, sets the probability.
+    Rem(crate::RemConfig) = "rem", law Rem, "rem.rs", one_queue;
     /// Core-stateless fair queueing: edge routers label packets with their flow's rate, core routers drop by label.
     Csfq(crate::CsfqConfig) = "csfq", discipline Csfq, "csfq.rs", containment;
     /// PI2: the queueing delay steers a base probability, packets are dropped with its square.

@@ -6,6 +6,8 @@ mod cake;
 mod inner_queues;
 #[path = "conformance/pie_and_pi2.rs"]
 mod pie_and_pi2;
+#[path = "conformance/rem_hhf_fq.rs"]
+mod rem_hhf_fq;
 
 use std::sync::Mutex;
 
@@ -18,6 +20,7 @@ use forebay_testkit::{
 };
 use forebay_units::{Bytes, QueueSize};
 use pie_and_pi2::{dualpi2, dualpi2_work, fq_pie, fq_pie_work, pi2, pi2_work, pie};
+use rem_hhf_fq::rem;
 
 const LINK: Rate = Rate::megabits(100);
 const SMALL: QueueSize = QueueSize::Packets(20);
@@ -561,6 +564,11 @@ conforms!(pie_ecn: law Pie,
     PieConfig { ecn: true, mark_threshold: 1.0, derandomize: Some(true), ..pie() }, Work::law(1));
 conforms!(pie_as_in_linux: law Pie,
     PieConfig { preset: PiePreset::Linux, ecn: true, mark_threshold: 1.0, byte_mode: true, ..pie() }, Work::law(1));
+conforms!(rem_memory: bounded law Rem, RemConfig::default(), Work::law(1));
+conforms!(rem_defaults: law Rem, RemConfig::default(), Work::law(1));
+conforms!(rem_small: law Rem, rem(), Work::law(1));
+conforms!(rem_ecn_in_bytes: law Rem,
+    RemConfig { limit: QueueSize::Bytes(20_000), byte_mode: true, weight: 0.3, ecn: true, ..rem() }, Work::law(1));
 conforms!(fq_pie_memory: bounded discipline FqPie, FqPieConfig::default(), fq_pie_work());
 conforms!(fq_pie_defaults: discipline FqPie, FqPieConfig::default(), fq_pie_work());
 conforms!(fq_pie_small: discipline FqPie, fq_pie(), fq_pie_work());

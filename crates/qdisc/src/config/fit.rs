@@ -83,7 +83,7 @@ pub fn fitted(discipline: &str, link_rate: Rate, limit: Option<QueueSize>) -> Ve
             found.push(("a", FittedValue::Number(defaults.a * scale)));
             found.push(("b", FittedValue::Number(defaults.b * scale)));
         }
-        "afd" => found.push(("target", target)),
+        "afd" | "rem" => found.push(("target", target)),
         "csfq" => found.push(("threshold", target)),
         _ => {}
     }
