@@ -1194,6 +1194,45 @@ The data structure of AFD's sample.
 """
 
 
+class HhfConfig(BaseModel):
+    """
+    Parameters of HHF. Gauges have the names of `tc -s qdisc`.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    Limit of both queues together, in packets or bytes, not counting the packet being sent. Default: 1000 packets (Linux).
+    """
+    quantum: Bytes = "1514 B"
+    """
+    Quantum: bytes that the heavy hitters may send in their turn. Default: 1514 B, an Ethernet's MTU with its header (Linux).
+    """
+    non_hh_weight: Annotated[int, Field(ge=0)] = 2
+    """
+    Share of the other flows in relation to that of the heavy hitters. Default: 2 (Linux).
+    """
+    hh_limit: Annotated[int, Field(ge=0)] = 2048
+    """
+    Most heavy hitters that are known at a time, up to 2048. Default: 2048 (Linux).
+    """
+    admit_bytes: Bytes = "128 KiB"
+    """
+    Bytes that a flow may send within `reset_timeout`; with more it becomes a heavy hitter. Default: 128 KiB (Linux).
+    """
+    reset_timeout: Span = "40 ms"
+    """
+    Time after which the counters start again at 0. Default: 40 ms (Linux).
+    """
+    evict_timeout: Span = "1 s"
+    """
+    Time without a packet after which a flow is no longer a heavy hitter. Default: 1 s (Linux).
+    """
+
+
 class BreatheConfig(BaseModel):
     """
     Parameters of BREATHe.
@@ -2804,6 +2843,18 @@ class PieQueue(BaseModel):
         populate_by_name=True,
     )
     pie: PieConfig
+
+
+class HhfQueue(BaseModel):
+    """
+    Heavy-hitter filter: finds the flows that send most, and gives the others twice their share of the link.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    hhf: HhfConfig
 
 
 class BreatheQueue(BaseModel):
@@ -6160,6 +6211,7 @@ QueueSpec = TypeAliasType(
     | CobaltQueue
     | PieQueue
     | AfdQueue
+    | HhfQueue
     | BreatheQueue
     | CbqQueue
     | PrioQueue
@@ -6198,6 +6250,7 @@ QueueSpec = TypeAliasType(
         "cobalt",
         "pie",
         "afd",
+        "hhf",
         "breathe",
         "prio",
         "ets",

@@ -494,6 +494,8 @@ disciplines! {
     Pie(crate::PieConfig) = "pie", law Pie, "pie.rs", one_queue;
     /// Approximate fair dropping: drops what a flow sends beyond its fair share, as estimated from a sample.
     Afd(crate::AfdConfig) = "afd", law Afd, "afd.rs", containment;
+    /// Heavy-hitter filter: finds the flows that send most, and gives the others twice their share of the link.
+    Hhf(crate::HhfConfig) = "hhf", discipline Hhf, "hhf.rs", containment;
     /// RED that blocks the flows that were served most until the others have caught up.
     Breathe(crate::BreatheConfig) = "breathe", law Breathe, "breathe.rs", containment;
     /// Class-based queueing: a queue of any kind for each class of traffic, with a share, a shaping rate and a

@@ -10,6 +10,5 @@ pub const COUNTERPARTS: &[(&str, &str)] = &[
     ("fq", "`fq_codel` and `drr` share the link between flows"),
     ("hfsc", "`cbq` has classes with shares; the `rate` of the link limits all of them"),
     ("netem", "links have a `delay` and losses of their own; `drop_tail` has a limit"),
-    ("hhf", "`afd` and `sfred` also find the flows that send most"),
     ("gred", "use `red`: a queue has one set of thresholds"),
 ];

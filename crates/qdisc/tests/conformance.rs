@@ -2,6 +2,8 @@
 
 #[path = "conformance/cake.rs"]
 mod cake;
+#[path = "conformance/codel.rs"]
+mod codel;
 #[path = "conformance/inner_queues.rs"]
 mod inner_queues;
 #[path = "conformance/pie_and_pi2.rs"]
@@ -12,6 +14,7 @@ mod rem_hhf_fq;
 use std::sync::Mutex;
 
 use cake::{cake, cake_work};
+use codel::{cobalt, cobalt_work, codel, codel_work, fq_codel, fq_codel_work};
 use forebay_qdisc::dbl::{DblFunction, DblInputPorts, FlowTable, InputPortAction, LendTable, SharedFlowTable};
 use forebay_qdisc::framing::LinkLayer;
 use forebay_qdisc::*;
@@ -20,7 +23,7 @@ use forebay_testkit::{
 };
 use forebay_units::{Bytes, QueueSize};
 use pie_and_pi2::{dualpi2, dualpi2_work, fq_pie, fq_pie_work, pi2, pi2_work, pie};
-use rem_hhf_fq::rem;
+use rem_hhf_fq::{hhf, hhf_work, rem};
 
 const LINK: Rate = Rate::megabits(100);
 const SMALL: QueueSize = QueueSize::Packets(20);
@@ -58,30 +61,10 @@ const fn choke_work(candidates: u64) -> Work {
     Work::new(Call::new(4 + 2 * candidates, 1 + candidates, 64 * candidates + 1).at_most(), Call::new(1, 0, 0))
 }
 
-/// CoDel may drop all packets but the last in a call.
-const fn codel_work(packets: u64, looks_each: u64) -> Work {
-    let dequeue = Call::new(looks_each * packets, packets - 1, 0);
-    Work::new(Call::new(2, 1, 0), if looks_each > 1 { dequeue.at_most() } else { dequeue })
-}
-
-/// COBALT as well; BLUE draws for each.
-const fn cobalt_work(packets: u64) -> Work {
-    Work::new(Call::new(2, 1, 0), Call::new(2 * packets, packets - 1, packets).at_most())
-}
-
-/// FQ-CoDel: an arrival may cost this many packets, one batch or, for its bytes, several; CoDel may drop all packets of
-/// a queue but the last.
-const fn fq_codel_work(evicted: u64, packets: u64) -> Work {
-    let enqueue = Call::new(4 + 3 * evicted, evicted, 0);
-    Work::new(
-        if evicted > 64 { enqueue.at_most() } else { enqueue },
-        Call::new(3 * packets + 1, packets - 1, 0).at_most(),
-    )
-}
-
 /// Names a law, or a discipline, a configuration of it, and the most that a call does. `bounded` checks its memory
 /// under ten million flows: once for each discipline, for it takes a second or two. `dual_queue` is for a discipline
-/// with a queue for L4S, whose packets overtake others of their flow.
+/// with a queue for L4S, whose packets overtake others of their flow, and `reordering` for one that moves flows to
+/// another queue.
 macro_rules! conforms {
     ($test:ident: law $law:ident, $config:expr, $work:expr) => {
         #[test]
@@ -110,6 +93,14 @@ macro_rules! conforms {
         #[test]
         fn $test() {
             conformance_in_order(stringify!($test), Order::FlowAndCodepoint, $work, || {
+                Box::new($discipline::<TestPacket>::new(&$config, LINK, 7).unwrap())
+            });
+        }
+    };
+    ($test:ident: reordering $discipline:ident, $config:expr, $work:expr) => {
+        #[test]
+        fn $test() {
+            conformance_in_order(stringify!($test), Order::Free, $work, || {
                 Box::new($discipline::<TestPacket>::new(&$config, LINK, 7).unwrap())
             });
         }
@@ -326,40 +317,6 @@ fn csfq() -> CsfqConfig {
     }
 }
 
-fn codel() -> CodelConfig {
-    CodelConfig {
-        limit: SMALL,
-        target: Span::from_microseconds(20),
-        interval: Span::from_microseconds(100),
-        max_packet_size: Bytes(40),
-        ..CodelConfig::default()
-    }
-}
-
-fn fq_codel() -> FqCodelConfig {
-    FqCodelConfig {
-        limit: SMALL,
-        flows: 3,
-        quantum: Bytes(300),
-        drop_batch: 3,
-        target: Span::from_microseconds(20),
-        interval: Span::from_microseconds(100),
-        ..FqCodelConfig::default()
-    }
-}
-
-fn cobalt() -> CobaltConfig {
-    CobaltConfig {
-        limit: SMALL,
-        target: Span::from_microseconds(20),
-        interval: Span::from_microseconds(100),
-        max_packet_size: Bytes(40),
-        increment: 0.3,
-        blue_threshold: Some(Span::from_microseconds(300)),
-        ..CobaltConfig::default()
-    }
-}
-
 conforms!(drop_tail: law DropTail, DropTailConfig { limit: SMALL }, Work::law(0));
 conforms!(drop_tail_in_bytes: law DropTail, DropTailConfig { limit: QueueSize::Bytes(20_000) }, Work::law(0));
 conforms!(red_defaults: law Red, RedConfig::default(), Work::law(1));
@@ -564,6 +521,11 @@ conforms!(pie_ecn: law Pie,
     PieConfig { ecn: true, mark_threshold: 1.0, derandomize: Some(true), ..pie() }, Work::law(1));
 conforms!(pie_as_in_linux: law Pie,
     PieConfig { preset: PiePreset::Linux, ecn: true, mark_threshold: 1.0, byte_mode: true, ..pie() }, Work::law(1));
+conforms!(hhf_memory: bounded discipline Hhf, HhfConfig::default(), hhf_work(1));
+conforms!(hhf_defaults: reordering Hhf, HhfConfig::default(), hhf_work(1));
+conforms!(hhf_small: reordering Hhf, hhf(), hhf_work(1));
+conforms!(hhf_in_bytes: reordering Hhf,
+    HhfConfig { limit: QueueSize::Bytes(20_000), hh_limit: 1, ..hhf() }, hhf_work(room_for(20_000)));
 conforms!(rem_memory: bounded law Rem, RemConfig::default(), Work::law(1));
 conforms!(rem_defaults: law Rem, RemConfig::default(), Work::law(1));
 conforms!(rem_small: law Rem, rem(), Work::law(1));

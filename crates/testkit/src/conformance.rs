@@ -44,6 +44,8 @@ pub enum Order {
     Flow,
     /// Those of one flow that came with the same ECN codepoint: a discipline has a queue for L4S.
     FlowAndCodepoint,
+    /// None: a discipline moves flows to another queue.
+    Free,
 }
 
 /// Runs the suite on the disciplines that `make` makes; `work` bounds each call, and `name` is in every failure.
@@ -247,7 +249,11 @@ impl Run {
 
     /// Whether two packets of a flow, by their ids, must keep their order.
     fn share_order(&self, first: u64, second: u64) -> bool {
-        self.order == Order::Flow || self.arrived[first as usize] == self.arrived[second as usize]
+        match self.order {
+            Order::Flow => true,
+            Order::FlowAndCodepoint => self.arrived[first as usize] == self.arrived[second as usize],
+            Order::Free => false,
+        }
     }
 
     /// Takes a packet out of the model.

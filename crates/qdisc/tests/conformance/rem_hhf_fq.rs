@@ -1,7 +1,14 @@
 //! REM, HHF and fq: small configurations, and the most that a call does.
 
 use forebay_qdisc::*;
-use forebay_units::QueueSize;
+use forebay_testkit::{Call, Work};
+use forebay_units::{Bytes, QueueSize};
+
+/// HHF: an arrival may cost up to this many packets, or itself.
+pub const fn hhf_work(dropped: u64) -> Work {
+    let enqueue = Call::new(2 + dropped, dropped, 0);
+    Work::new(if dropped > 1 { enqueue.at_most() } else { enqueue }, Call::new(1, 0, 0))
+}
 
 /// REM with a short interval and a large gain.
 pub fn rem() -> RemConfig {
@@ -12,5 +19,17 @@ pub fn rem() -> RemConfig {
         gamma: 0.5,
         phi: 1.2,
         ..RemConfig::default()
+    }
+}
+
+/// HHF in which flows become heavy hitters, and cease to be, after a few packets.
+pub fn hhf() -> HhfConfig {
+    HhfConfig {
+        limit: QueueSize::Packets(20),
+        quantum: Bytes(300),
+        admit_bytes: Bytes(2000),
+        reset_timeout: Span::from_milliseconds(1),
+        evict_timeout: Span::from_milliseconds(1),
+        ..HhfConfig::default()
     }
 }
