@@ -1000,6 +1000,88 @@ Method by which CoDel computes the square root of the number of drops.
 """
 
 
+PriomapItem = TypeAliasType("PriomapItem", Annotated[int, Field(ge=0, le=255)])
+
+
+Weight = TypeAliasType("Weight", Annotated[int, Field(ge=0)])
+
+
+class FqConfig(BaseModel):
+    """
+    Parameters of fq. Gauges have the names of `tc -s qdisc`.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "10000 packets"
+    """
+    Limit of each of the three bands, in packets or bytes, not counting the packet being sent. Default: 10000 packets (Linux).
+    """
+    flow_limit: Annotated[int, Field(ge=0)] = 100
+    """
+    Most packets that a flow may have queued. Default: 100 (Linux).
+    """
+    flows: Annotated[int, Field(ge=0)] = 1024
+    """
+    Number of queues to which flows are hashed: `orphan_mask` + 1. Default: 1024 (Linux).
+    """
+    quantum: Bytes = "3028 B"
+    """
+    Quantum: bytes that a flow may send in its turn. Default: 3028 B, two packets of an Ethernet with their headers (Linux).
+    """
+    initial_quantum: Bytes = "15.14 KB"
+    """
+    Bytes that a new flow may send in its first turn. Default: 15140 B, ten packets (Linux).
+    """
+    flow_max_rate: Rate | None = None
+    """
+    `maxrate`: the rate that no flow exceeds, but for its first turn. Default: none.
+    """
+    low_rate_threshold: Rate = "550 kbps"
+    """
+    `flow_max_rate` up to which a flow waits after each packet instead of each quantum. Default: 550 kbps (Linux).
+    """
+    refill_delay: Span = "40 ms"
+    """
+    Time without packets after which a flow has at least a quantum again. Default: 40 ms (Linux).
+    """
+    ce_threshold: Span | None = None
+    """
+    Time that an ECN-capable packet may wait beyond what `flow_max_rate` requires; one that waits longer is marked. Default: none.
+    """
+    priomap: Annotated[list[PriomapItem], Field(max_length=16, min_length=16)] = [
+        1,
+        2,
+        2,
+        2,
+        1,
+        2,
+        0,
+        0,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+    ]
+    """
+    The band of each priority, from 0 to 2; the last four bits of the traffic class are the priority. Default: `[1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]` (Linux).
+    """
+    weights: Annotated[list[Weight], Field(max_length=3, min_length=3)] = [
+        589824,
+        196608,
+        65536,
+    ]
+    """
+    Bytes that each band may send in its turn, at least 16384. Default: `[589824, 196608, 65536]` (Linux), 9 to 3 to 1.
+    """
+
+
 FqCodelPreset = TypeAliasType("FqCodelPreset", Literal["rfc", "linux"])
 """
 Source of the rules where implementations differ.
@@ -2819,6 +2901,18 @@ class RemQueue(BaseModel):
         populate_by_name=True,
     )
     rem: RemConfig
+
+
+class FqQueue(BaseModel):
+    """
+    Flows hashed to queues that take turns, new ones first, with a longest rate, in three bands: Linux's queue for hosts.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    fq: FqConfig
 
 
 class CobaltQueue(BaseModel):
@@ -6205,6 +6299,7 @@ QueueSpec = TypeAliasType(
     | Pi2Queue
     | Dualpi2Queue
     | CodelQueue
+    | FqQueue
     | FqCodelQueue
     | FqPieQueue
     | CakeQueue
@@ -6244,6 +6339,7 @@ QueueSpec = TypeAliasType(
         "pi2",
         "dualpi2",
         "codel",
+        "fq",
         "fq_codel",
         "fq_pie",
         "cake",

@@ -12,7 +12,7 @@ NO_FIREWALL = "net.bridge.bridge-nf-call-iptables=0"
 
 PROBED = (
     "pfifo", "bfifo", "tbf", "htb", "sfb", "sfq", "red", "choke", "codel", "fq_codel", "pie", "fq_pie", "dualpi2",
-    "cake", "hhf",
+    "cake", "fq", "hhf",
 )  # fmt: skip
 
 # Disciplines that both have, with the same parameters where the kernel has them.
@@ -23,6 +23,7 @@ QDISCS = {
     "sfb": ("sfb", "limit", "1000"),
     "fq_codel": ("fq_codel", "limit", "10240", "noecn"),
     "fq_pie": ("fq_pie", "limit", "10240"),
+    "fq": ("fq", "limit", "10000"),
     "hhf": ("hhf", "limit", "1000"),
     "dualpi2": ("dualpi2", "limit", "10000"),
 }  # fmt: skip

@@ -218,7 +218,10 @@ fn specs() -> Vec<QueueSpec<NoCustomDiscipline>> {
         r#"{"taprio": {"classes": [{"name": "urgent", "classes": [46]}, {"name": "rest"}], "schedule": ["#,
         r#"{"open": ["urgent"], "interval": "3 ms"}, {"open": ["rest"], "interval": "5 ms"}]}}"#
     );
-    specs.extend([classes, htb, taprio, CAKE].map(|text| serde_json::from_str(text).unwrap()));
+    let fq = r#"{"fq": {"flow_max_rate": "2 Mbps", "ce_threshold": "1 ms", "initial_quantum": "2 KB"}}"#;
+    let hhf = r#"{"hhf": {"admit_bytes": "4 KB", "limit": "9 packets"}}"#;
+    let rem = r#"{"rem": {"target": "1 packets", "gamma": 1.0, "phi": 1.1, "ecn": true}}"#;
+    specs.extend([classes, htb, taprio, CAKE, fq, hhf, rem].map(|text| serde_json::from_str(text).unwrap()));
     specs
 }
 

@@ -8,3 +8,17 @@ pub struct Backlog {
     /// Bytes of the packets waiting.
     pub bytes: u64,
 }
+
+impl Backlog {
+    /// Counts a packet that joins the queue.
+    pub(crate) fn add(&mut self, len_bytes: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(len_bytes);
+    }
+
+    /// Counts a packet that leaves it.
+    pub(crate) fn remove(&mut self, len_bytes: u32) {
+        self.packets -= 1;
+        self.bytes -= u64::from(len_bytes);
+    }
+}

@@ -78,8 +78,8 @@ macro_rules! disciplines {
                 }
             }
 
-            /// The limit of the whole queue, for those that have one. A custom discipline limits what it holds as it
-            /// likes, and queues inside another one have limits of their own.
+            /// The limit of the whole queue, for those that have one; of each band in `fq`. A custom discipline limits
+            /// what it holds as it likes, and queues inside another one have limits of their own.
             #[must_use]
             pub fn limit(&self) -> Option<QueueSize> {
                 match self {
@@ -308,10 +308,13 @@ impl<G> QueueSpec<G> {
         inner.into_iter().filter_map(|inner| inner.queue)
     }
 
-    /// The limits that together bound the packets queued: its own, or those of the queues inside. `None` if one of them
-    /// is a custom discipline.
+    /// The limits that together bound the packets queued: its own, those of its bands, or those of the queues inside.
+    /// `None` if one of them is a custom discipline.
     #[must_use]
     pub fn limits(&self) -> Option<Vec<QueueSize>> {
+        if let Self::Fq(config) = self {
+            return Some(config.limits().into());
+        }
         if let Some(limit) = self.limit() {
             return Some([limit].into());
         }
@@ -482,6 +485,9 @@ disciplines! {
     DualPi2(crate::DualPi2Config) = "dualpi2", discipline DualPi2, "dualpi2.rs", one_queue;
     /// Controlled delay: drops at the head of the queue when packets have waited too long for too long.
     Codel(crate::CodelConfig) = "codel", discipline Codel, "codel.rs", one_queue;
+    /// Flows hashed to queues that take turns, new ones first, with a longest rate, in three bands: Linux's queue for
+    /// hosts.
+    Fq(crate::FqConfig) = "fq", discipline Fq, "fq.rs", fair_queueing;
     /// Flows hashed to queues that take turns, new ones first, and CoDel on each.
     FqCodel(crate::FqCodelConfig) = "fq_codel", discipline FqCodel, "fq_codel.rs", fair_queueing;
     /// Flows hashed to queues that take turns, new ones first, and PIE on each.

@@ -7,7 +7,6 @@ pub const COUNTERPARTS: &[(&str, &str)] = &[
     ("pfifo_fast", "use `prio`, which has its three bands by default"),
     ("fifo", "`drop_tail` is the plain FIFO"),
     ("taildrop", "`drop_tail` is the plain FIFO"),
-    ("fq", "`fq_codel` and `drr` share the link between flows"),
     ("hfsc", "`cbq` has classes with shares; the `rate` of the link limits all of them"),
     ("netem", "links have a `delay` and losses of their own; `drop_tail` has a limit"),
     ("gred", "use `red`: a queue has one set of thresholds"),

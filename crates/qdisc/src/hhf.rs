@@ -178,8 +178,7 @@ impl<P: Packet> Hhf<P> {
         let packets = &mut self.buckets[victim].packets;
         let is_arrival = victim == arrived && packets.len() == 1;
         let Some(packet) = packets.pop_front() else { return };
-        self.backlog.packets -= 1;
-        self.backlog.bytes -= u64::from(packet.len_bytes());
+        self.backlog.remove(packet.len_bytes());
         let reason = if is_arrival { DropReason::Overflow } else { DropReason::Evicted };
         cx.sink.dropped(packet, reason, !is_arrival);
     }
@@ -195,8 +194,7 @@ impl<P: Packet> Discipline<P> for Hhf<P> {
             return cx.sink.dropped(packet, DropReason::Overflow, false);
         }
         let index = class as usize;
-        self.backlog.packets += 1;
-        self.backlog.bytes += u64::from(len_bytes);
+        self.backlog.add(len_bytes);
         let bucket = &mut self.buckets[index];
         bucket.packets.push_back(packet);
         if bucket.place == Place::Inactive {
@@ -223,8 +221,7 @@ impl<P: Packet> Discipline<P> for Hhf<P> {
             if let Some(packet) = bucket.packets.pop_front() {
                 let len_bytes = packet.len_bytes();
                 bucket.deficit -= i64::from(len_bytes);
-                self.backlog.packets -= 1;
-                self.backlog.bytes -= u64::from(len_bytes);
+                self.backlog.remove(len_bytes);
                 return Served::Packet(packet);
             }
             // A new queue goes through the old ones, so that it cannot be new again before they had their turns.

@@ -107,7 +107,7 @@ pub(crate) const BANDS: ClassList = ClassList {
 };
 
 /// The band of each of Linux's 16 priorities (`sch_default_prio2band`).
-const PRIORITY_MAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+pub(crate) const PRIORITY_MAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 
 /// The number of bands without a list.
 pub(crate) const DEFAULT_BANDS: usize = 3;

@@ -23,21 +23,33 @@ pub(crate) struct Turn {
 
 impl Turn {
     /// The place of a queue without packets.
-    pub const INACTIVE: Self = Self { deficit: 0, activity: Activity::Inactive, next: NONE };
+    pub const INACTIVE: Self = Self::inactive(0);
+
+    /// The place of a queue without packets that may send this many bytes.
+    pub const fn inactive(deficit: i64) -> Self {
+        Self { deficit, activity: Activity::Inactive, next: NONE }
+    }
 }
 
 /// A list of active queues, linked through [`Turn::next`].
 #[derive(Clone, Copy, Debug)]
-struct ActiveList {
+pub(crate) struct ActiveList {
     first: u32,
     last: u32,
     len: u32,
 }
 
 impl ActiveList {
-    const EMPTY: Self = Self { first: NONE, last: NONE, len: 0 };
+    /// A list without queues.
+    pub const EMPTY: Self = Self { first: NONE, last: NONE, len: 0 };
 
-    fn push_back(&mut self, index: u32, queues: &mut [impl AsMut<Turn>]) {
+    /// The first queue of the list.
+    pub fn first(&self) -> Option<u32> {
+        Some(self.first).filter(|&first| first != NONE)
+    }
+
+    /// Appends a queue that is in no list.
+    pub fn push_back(&mut self, index: u32, queues: &mut [impl AsMut<Turn>]) {
         queues[index as usize].as_mut().next = NONE;
         match core::mem::replace(&mut self.last, index) {
             NONE => self.first = index,
@@ -46,7 +58,8 @@ impl ActiveList {
         self.len += 1;
     }
 
-    fn pop_front(&mut self, queues: &mut [impl AsMut<Turn>]) {
+    /// Takes the first queue out of the list, which has one.
+    pub fn pop_front(&mut self, queues: &mut [impl AsMut<Turn>]) {
         self.first = queues[self.first as usize].as_mut().next;
         if self.first == NONE {
             self.last = NONE;

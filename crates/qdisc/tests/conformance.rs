@@ -23,7 +23,7 @@ use forebay_testkit::{
 };
 use forebay_units::{Bytes, QueueSize};
 use pie_and_pi2::{dualpi2, dualpi2_work, fq_pie, fq_pie_work, pi2, pi2_work, pie};
-use rem_hhf_fq::{hhf, hhf_work, rem};
+use rem_hhf_fq::{fq, fq_work, hhf, hhf_work, rem};
 
 const LINK: Rate = Rate::megabits(100);
 const SMALL: QueueSize = QueueSize::Packets(20);
@@ -521,6 +521,13 @@ conforms!(pie_ecn: law Pie,
     PieConfig { ecn: true, mark_threshold: 1.0, derandomize: Some(true), ..pie() }, Work::law(1));
 conforms!(pie_as_in_linux: law Pie,
     PieConfig { preset: PiePreset::Linux, ecn: true, mark_threshold: 1.0, byte_mode: true, ..pie() }, Work::law(1));
+conforms!(fq_memory: bounded discipline Fq, FqConfig::default(), fq_work(false));
+conforms!(fq_defaults: discipline Fq, FqConfig::default(), fq_work(false));
+conforms!(fq_small: discipline Fq, fq(), fq_work(true));
+conforms!(fq_paced: discipline Fq, FqConfig { flow_max_rate: Some(Rate::megabits(20)), ..fq() }, fq_work(true));
+conforms!(fq_paced_by_packets: discipline Fq,
+    FqConfig { flow_max_rate: Some(Rate::megabits(5)), low_rate_threshold: Rate::megabits(5), ..fq() }, fq_work(true));
+conforms!(fq_in_bytes: discipline Fq, FqConfig { limit: QueueSize::Bytes(20_000), ..fq() }, fq_work(true));
 conforms!(hhf_memory: bounded discipline Hhf, HhfConfig::default(), hhf_work(1));
 conforms!(hhf_defaults: reordering Hhf, HhfConfig::default(), hhf_work(1));
 conforms!(hhf_small: reordering Hhf, hhf(), hhf_work(1));

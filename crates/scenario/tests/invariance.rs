@@ -151,8 +151,9 @@ fn to_be_sampled_changes_no_result() {
 
 /// The disciplines that place flows by a hash of their number, each with a table so large that the flows of these
 /// scenarios do not meet in it, whatever their numbers are.
-const HASHED: [(&str, &str); 7] = [
+const HASHED: [(&str, &str); 8] = [
     ("dbl", "{ dbl = { flow_table_entries = 65536 } }"),
+    ("fq", "{ fq = { flows = 65536 } }"),
     ("fq_codel", "{ fq_codel = { flows = 65536 } }"),
     ("fq_pie", "{ fq_pie = { flows = 65536 } }"),
     ("sfb", "{ sfb = { bins = 65536 } }"),

@@ -20,6 +20,7 @@ QUEUES: dict[str, dict[str, Any]] = {
     "sfb": {},
     "fq_codel": {},
     "fq_pie": {},
+    "fq": {},
     "hhf": {},
     "dualpi2": {},
     # A cap above the fair share of 16.7 Mb/s: BREATHe requires it.

@@ -159,6 +159,7 @@ fn the_limits_of_queues_inside_bound_a_queue() {
     let packets = |limits: &[u64]| Some(limits.iter().map(|&limit| QueueSize::Packets(limit)).collect::<Vec<_>>());
     for (text, limits) in [
         ("red = { limit = '7 packets' }", packets(&[7])),
+        ("fq = { limit = '4 packets' }", packets(&[4, 4, 4, 8])),
         ("tbf = { limit = '7 packets' }", packets(&[7])),
         ("tbf = { queue.red = { limit = '8 packets' } }", packets(&[8])),
         ("prio = { limit = '9 packets' }", packets(&[9, 9, 9])),
