@@ -13,11 +13,12 @@
 //!
 //! # Example
 //! ```toml
-//! queue.rem = { target = "20 packets", mean_packet_size = "1500 B", ecn = true }
+//! queue.rem = { target = "20 packets", mean_packet_size = "1500 B" }
 //! ```
 //!
 //! Set `target` first, and `mean_packet_size` to the size of most packets: with the rate of the link it gives the
-//! capacity. A larger `phi` or `gamma` makes REM respond faster.
+//! capacity. A larger `phi` or `gamma` makes REM respond faster. With `ecn = true` ECN-capable packets are marked and
+//! not dropped. With drops the queue settles below its target, because the packets that are dropped count as well.
 //!
 //! # Source
 //! S. Athuraliya, V. H. Li, S. H. Low and Q. Yin, "REM: Active Queue Management", IEEE Network 15(3), 2001. Rules and
