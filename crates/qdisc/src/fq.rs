@@ -17,7 +17,8 @@
 //! ```
 //!
 //! The defaults suit a host. Set `flow_max_rate` to pace flows, and `ce_threshold` to mark packets for DCTCP and
-//! similar senders. The `class` of a group of flows is its traffic class.
+//! similar senders. Keep `limit` above `flow_limit` times the number of flows that fill their queues: a full band drops
+//! the packets that arrive, of whatever flow. The `class` of a group of flows is its traffic class.
 //!
 //! # Source
 //! Linux, `net/sched/sch_fq.c` of version 6.18, by E. Dumazet; its map of priorities is in `net/sched/sch_generic.c`.
