@@ -225,6 +225,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "a_trace_of_outages",
         "delay = \"1 ms\"",
         "delay = \"1 ms\"\ntrace.steps = [{ duration = \"1 s\", rate = \"0 bps\" }]",
+        "delay = \"1 ms\"\ntrace.steps = [{ duration = \"1 ps\", rate = \"1 Mbps\" }]",
     ),
     ("a_trace_that_is_not_there", "delay = \"1 ms\"", "delay = \"1 ms\"\ntrace.file = \"no/such.csv\""),
     ("an_outage_of_no_time", "delay = \"1 ms\"", "delay = \"1 ms\"\ndown = [{ from = \"2 s\", to = \"2 s\" }]"),

@@ -3,8 +3,8 @@
 use forebay_qdisc::framing::{CellFraming, LinkLayer};
 use forebay_qdisc::{
     CakeAckFilter, CakeConfig, CakeIsolation, CakeRoundTrip, CakeTins, CodelConfig, DropTailConfig, DualPi2Config,
-    DualPi2EcnMask, FqCodelConfig, FqCodelPreset, FqPieConfig, PieConfig, PiePreset, SfbConfig, SfbRateLimitScope,
-    SquareRoot,
+    DualPi2EcnMask, FqCodelConfig, FqCodelPreset, FqConfig, FqPieConfig, HhfConfig, PieConfig, PiePreset, SfbConfig,
+    SfbRateLimitScope, SquareRoot,
 };
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 use serde::de::IntoDeserializer;
@@ -126,6 +126,66 @@ pub(super) fn fq_pie(p: &mut Parameters<'_, '_>) -> Result<QueueSpec, Fault> {
         }
     }
     Ok(QueueSpec::FqPie(config))
+}
+
+/// The queue of a socket has no counterpart: a scenario's senders pace themselves.
+pub(super) fn fq(p: &mut Parameters<'_, '_>) -> Result<QueueSpec, Fault> {
+    let mut config = FqConfig::default();
+    while let Some(word) = p.next() {
+        match word.text.as_str() {
+            "limit" => config.limit = p.packets(word)?,
+            "flow_limit" => {
+                config.flow_limit = p.read(word, "a number of packets", units::packets)?.try_into().unwrap_or(u32::MAX)
+            }
+            "orphan_mask" => config.flows = p.integer(word)?.saturating_add(1),
+            "quantum" => config.quantum = p.size(word)?,
+            "initial_quantum" => config.initial_quantum = p.size(word)?,
+            "maxrate" => config.flow_max_rate = Some(p.rate(word)?),
+            "low_rate_threshold" => config.low_rate_threshold = p.rate(word)?,
+            "refill_delay" => config.refill_delay = p.time(word)?,
+            "ce_threshold" => config.ce_threshold = Some(p.time(word)?),
+            "bands" => {
+                p.integer(word)?;
+            }
+            "priomap" => {
+                let bands = p.list(config.priomap.len());
+                for (place, band) in config.priomap.iter_mut().zip(bands) {
+                    *place = u8::try_from(band).unwrap_or(u8::MAX);
+                }
+            }
+            "weights" => {
+                let weights = p.list(config.weights.len());
+                for (place, weight) in config.weights.iter_mut().zip(weights) {
+                    *place = u32::try_from(weight).unwrap_or(u32::MAX);
+                }
+            }
+            "buckets" => p.note_value(word, "the size of the kernel's table of flows.")?,
+            "timer_slack" | "horizon" => p.note_value(word, "packets have no departure time of their own.")?,
+            "offload_horizon" => p.note_value(word, "there is no offload.")?,
+            "horizon_drop" | "horizon_cap" | "pacing" => {}
+            "nopacing" => p.note(word, "senders pace themselves; only `maxrate` paces here."),
+            "defrate" => p.note_value(word, "Linux ignores it, too.")?,
+            _ => return Err(p.unknown(word)),
+        }
+    }
+    Ok(QueueSpec::Fq(config))
+}
+
+pub(super) fn hhf(p: &mut Parameters<'_, '_>) -> Result<QueueSpec, Fault> {
+    let mut config = HhfConfig::default();
+    while let Some(word) = p.next() {
+        match word.text.as_str() {
+            "limit" => config.limit = p.packets(word)?,
+            "quantum" => config.quantum = p.size(word)?,
+            "hh_limit" => config.hh_limit = p.integer(word)?,
+            "reset_timeout" => config.reset_timeout = p.time(word)?,
+            "admit_bytes" => config.admit_bytes = p.size(word)?,
+            "evict_timeout" => config.evict_timeout = p.time(word)?,
+            "non_hh_weight" => config.non_hh_weight = p.integer(word)?,
+            _ => return Err(p.unknown(word)),
+        }
+    }
+    Ok(QueueSpec::Hhf(config))
 }
 
 /// SFB with the values that `tc` configures (iproute2, `q_sfb.c`) and the bins of the kernel. Linux acts when a bin

@@ -7,7 +7,7 @@ use super::{average, flat, nested};
 use forebay_qdisc::config::QueueSpec;
 
 /// The qdiscs that are read, for messages.
-const KNOWN: [&str; 22] = [
+const KNOWN: [&str; 24] = [
     "pfifo",
     "bfifo",
     "pfifo_fast",
@@ -19,6 +19,8 @@ const KNOWN: [&str; 22] = [
     "fq_codel",
     "pie",
     "fq_pie",
+    "fq",
+    "hhf",
     "cake",
     "dualpi2",
     "tbf",
@@ -59,6 +61,8 @@ pub(super) fn queue(qdisc: &Qdisc, interface: &Interface, notes: &mut Vec<Note>)
         "fq_codel" => flat::fq_codel(&mut p),
         "pie" => flat::pie(&mut p),
         "fq_pie" => flat::fq_pie(&mut p),
+        "fq" => flat::fq(&mut p),
+        "hhf" => flat::hhf(&mut p),
         "cake" => flat::cake(&mut p),
         "dualpi2" => flat::dualpi2(&mut p),
         "netem" => {

@@ -75,11 +75,13 @@ fn link_with(queue: &str) -> String {
 }
 
 /// Templates of queues: each `#` is a number, and each `?` is true or false.
-const TEMPLATES: [&str; 11] = [
+const TEMPLATES: [&str; 13] = [
     "codel = { square_root = 'newton16', limit = '# packets', target = '# us', interval = '# us', ecn = ? }",
     "fq_codel = { preset = 'linux', limit = '# packets', flows = #, quantum = '# B', ce_threshold = '# us', ecn = ? }",
     "pie = { preset = 'linux', limit = '# packets', target = '# us', update_interval = '# us', byte_mode = ? }",
     "fq_pie = { limit = '# packets', flows = #, target = '# us', quantum = '# B', byte_mode = ?, ecn = ? }",
+    "fq = { limit = '# packets', flow_limit = #, quantum = '# B', refill_delay = '# us', flow_max_rate = '# kbps' }",
+    "hhf = { limit = '# packets', quantum = '# B', admit_bytes = '# B', non_hh_weight = 3, hh_limit = 7 }",
     "cake = { bandwidth = '# kbps', rtt = '# us', vlan_tags = 1, wash = ?, ingress = ?, limit = '# KB' }",
     "tbf = { rate = '# bps', burst = '# B', limit = '# B' }",
     "red = { limit = '90 MB', min_threshold = '# B', max_threshold = '9 MB', weight = 0.0625, ecn = ?, hard_drop = ? }",

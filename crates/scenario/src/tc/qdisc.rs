@@ -1,15 +1,15 @@
 //! The qdisc of Linux for a discipline, with the parameters that it does not have.
 
 use forebay_qdisc::{
-    CobaltConfig, CodelConfig, DrrConfig, FqCodelConfig, FqCodelPreset, FqPieConfig, PieConfig, PiePreset, SfbConfig,
-    SfbDropRule, SfbRateLimitScope, SfqConfig, SfqPlacement, SquareRoot,
+    CobaltConfig, CodelConfig, DrrConfig, FqCodelConfig, FqCodelPreset, FqConfig, FqPieConfig, HhfConfig, PieConfig,
+    PiePreset, SfbConfig, SfbDropRule, SfbRateLimitScope, SfqConfig, SfqPlacement, SquareRoot,
 };
 use forebay_units::{Bytes, QueueSize, Span};
 
 use super::cake::cake;
 use super::command::Qdisc;
 use super::dualpi2::dualpi2;
-use super::port::{Port, number, time};
+use super::port::{Port, number, rate, time};
 use super::red;
 use crate::schema::QueueSpec;
 
@@ -17,9 +17,6 @@ use crate::schema::QueueSpec;
 const MTU: Bytes = Bytes(1500);
 /// Buckets of sfq and queues of fq_codel are at most so many.
 const MOST_QUEUES: u32 = 65_536;
-
-/// Disciplines that Linux has, and that are not translated yet.
-const LATER: [&str; 1] = ["fq"];
 
 /// The qdisc that does what the discipline does; a FIFO with its limit if there is none. Disciplines with queues inside
 /// take several commands: [`super::script::Script`] has them.
@@ -40,12 +37,12 @@ pub(super) fn counterpart(queue: &QueueSpec, port: Port) -> Qdisc {
         QueueSpec::Pie(config) => pie(config, port),
         QueueSpec::FqPie(config) => fq_pie(config, port),
         QueueSpec::DualPi2(config) => dualpi2(config, port),
-        other => {
-            let reason =
-                if LATER.contains(&other.name()) { "not translated yet" } else { "Linux has no such discipline" };
-            fifo(other.limit().unwrap_or(QueueSize::Packets(1000)))
-                .note(format!("{}: {reason}. A FIFO with the same limit takes its place.", other.name()))
-        }
+        QueueSpec::Fq(config) => fq(config, port),
+        QueueSpec::Hhf(config) => hhf(config, port),
+        other => fifo(other.limit().unwrap_or(QueueSize::Packets(1000))).note(format!(
+            "{}: Linux has no such discipline. A FIFO with the same limit takes its place.",
+            other.name()
+        )),
     }
 }
 
@@ -274,4 +271,47 @@ fn fq_pie(config: &FqPieConfig, port: Port) -> Qdisc {
             format!("mark_threshold = {}: Linux takes a percentage from 1 to 99.", number(config.mark_threshold)),
         )
         .note("memory_limit: Linux counts buffers of the kernel, about 2300 B for a packet of 1500 B.")
+}
+
+/// Parameters as `tc` has them (iproute2, `q_fq.c`). Bands are younger than the rest: iproute2 6.7.
+fn fq(config: &FqConfig, port: Port) -> Qdisc {
+    let linux = FqConfig::default();
+    let flows = config.flows.next_power_of_two();
+    let mut qdisc = Qdisc::new("fq")
+        .packet_limit(config.limit, port)
+        .with("flow_limit", config.flow_limit)
+        .with("orphan_mask", flows - 1)
+        .with("quantum", config.quantum.0)
+        .with("initial_quantum", config.initial_quantum.0)
+        .with("low_rate_threshold", rate(config.low_rate_threshold))
+        .with("refill_delay", time(config.refill_delay))
+        .note_if(flows != config.flows, format!("flows = {}: Linux takes a power of two.", config.flows));
+    if let Some(most) = config.flow_max_rate {
+        qdisc = qdisc.with("maxrate", rate(most));
+    }
+    if let Some(threshold) = config.ce_threshold {
+        qdisc = qdisc.with("ce_threshold", time(threshold));
+    }
+    if (config.priomap, config.weights) != (linux.priomap, linux.weights) {
+        let list = |values: &[u32]| values.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
+        let bands = config.priomap.map(u32::from);
+        qdisc = qdisc.with("bands", format!("3 priomap {}", list(&bands))).with("weights", list(&config.weights));
+    }
+    qdisc
+        .note("Sockets of this machine have flows of their own, paced by TCP; here all flows are hashed.")
+        .note("The band follows from the priority of a packet, which forwarded packets have from their TOS.")
+}
+
+/// Parameters as `tc` has them (iproute2, `q_hhf.c`).
+fn hhf(config: &HhfConfig, port: Port) -> Qdisc {
+    Qdisc::new("hhf")
+        .packet_limit(config.limit, port)
+        .with("quantum", config.quantum.0)
+        .with("hh_limit", config.hh_limit)
+        .with("reset_timeout", time(config.reset_timeout))
+        .with("admit_bytes", config.admit_bytes.0)
+        .with("evict_timeout", time(config.evict_timeout))
+        .with("non_hh_weight", config.non_hh_weight)
+        .note_if(config.hh_limit == 0, "hh_limit = 0: `tc` takes it for its default, 2048.")
+        .note("Linux's times are in ticks of its clock.")
 }

@@ -98,18 +98,24 @@ fn ecn(qdisc: Qdisc, config: &RedConfig) -> Qdisc {
 }
 
 pub(super) fn red(config: &RedConfig, port: Port) -> Qdisc {
+    // Below one packet no weight follows from a burst, and `tc` refuses the command.
+    let min_bytes = port.bytes(config.min_threshold).max(1);
+    let packet_bytes = config.mean_packet_size.0.min(min_bytes);
     let profile = Profile {
-        min_bytes: port.bytes(config.min_threshold),
+        min_bytes,
         max_bytes: port.bytes(config.max_threshold),
         weight: config.weight,
         max_probability: config.max_probability,
-        packet_bytes: config.mean_packet_size.0,
+        packet_bytes,
     };
     let qdisc = Qdisc::new("red")
         .with("limit", port.bytes(config.limit))
         .with("min", profile.min_bytes)
         .with("max", profile.max_bytes);
-    let qdisc = ecn(profile.add_to(qdisc, Some(rate(port.rate))), config);
+    let qdisc = ecn(profile.add_to(qdisc, Some(rate(port.rate))), config).note_if(
+        packet_bytes != config.mean_packet_size.0,
+        format!("mean_packet_size = \"{}\": tc takes at most the lower threshold.", config.mean_packet_size),
+    );
     red_notes(count_note(qdisc, port, &[config.limit, config.min_threshold]), config)
 }
 

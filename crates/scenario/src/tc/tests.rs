@@ -34,7 +34,7 @@ fn queue_lines(queue: &str) -> String {
 }
 
 /// Queues with their defaults, and with every parameter that has a counterpart.
-pub(crate) const QUEUES: [&str; 55] = [
+pub(crate) const QUEUES: [&str; 60] = [
     "drop_tail = {}",
     r#"drop_tail = { limit = "75 KB" }"#,
     "red = {}",
@@ -76,6 +76,12 @@ pub(crate) const QUEUES: [&str; 55] = [
     "fq_pie = {}",
     r#"fq_pie = { limit = "1 MB", flows = 2000, alpha = 0.1, ecn = true, byte_mode = true, mark_threshold = 0.125,
   preset = "rfc", max_burst = "100 ms" }"#,
+    "fq = {}",
+    r#"fq = { limit = "300 KB", flows = 1000, flow_max_rate = "8 Mbps", ce_threshold = "4 ms",
+  weights = [65536, 65536, 65536] }"#,
+    "hhf = {}",
+    r#"hhf = { limit = "500 packets", admit_bytes = "64 KB", reset_timeout = "20 ms", non_hh_weight = 4 }"#,
+    "rem = {}",
     "cake = {}",
     r#"cake = { bandwidth = "19 Mbps", link_layer = "docsis", ack_filter = "on", isolation = "dual-srchost",
   tins = "diffserv4", rtt = "lan", wash = true, limit = "4 MB" }"#,

@@ -78,7 +78,7 @@ fn link(spec: &LinkSpec, largest: u64, outline: &Outline<'_>, path: &Path) -> Va
         let has_rates = spec.service.iter().any(|period| period.rate.is_some());
         let message = || "the link has a rate from `trace` and one from `service`".to_owned();
         require(!has_rates, || path.clone(), message, "expected one of the two")?;
-        self::trace(trace, &path)?;
+        self::trace(trace, outline.spec.duration, &path)?;
     }
     if let Some(framing) = &spec.framing {
         framing.rule().map_err(|error| {
@@ -97,7 +97,10 @@ fn link(spec: &LinkSpec, largest: u64, outline: &Outline<'_>, path: &Path) -> Va
 /// The bounds of the bytes of an opportunity.
 const OPPORTUNITY_BYTES: std::ops::RangeInclusive<u64> = 1..=1 << 24;
 
-fn trace(trace: &RateTrace, path: &Path) -> Validity {
+/// Changes of a rate take 16 bytes each.
+const MOST_CHANGES: u64 = 10_000_000;
+
+fn trace(trace: &RateTrace, run: Span, path: &Path) -> Validity {
     match trace {
         RateTrace::File(_) => Ok(()),
         RateTrace::Steps(steps) => {
@@ -116,7 +119,10 @@ fn trace(trace: &RateTrace, path: &Path) -> Validity {
                 let holds = step.duration > Span::ZERO && step.duration <= DAY;
                 require(holds, || at.key("duration"), message, "expected more than 0 and at most 24 h")?;
             }
-            Ok(())
+            let period = steps.iter().fold(Span::ZERO, |sum, step| sum + step.duration);
+            let changes = run.picoseconds() / period.picoseconds().max(1) * steps.len() as u64;
+            let message = || format!("the rate changes {changes} times, since the trace repeats after {period}");
+            require(changes <= MOST_CHANGES, || path.clone(), message, "expected at most ten million changes in a run")
         }
         RateTrace::Opportunities(trace) => {
             let path = path.key("opportunities");
