@@ -54,12 +54,23 @@ class ExponentialSpanDistribution(BaseModel):
     exponential: Span
 
 
-SpanDistribution = TypeAliasType(
-    "SpanDistribution", Span | UniformSpanDistribution | ExponentialSpanDistribution
-)
-"""
-A time, or how it is drawn: "10 ms", { uniform = ["0 s", "1 s"] }, { exponential = "10 ms" }.
-"""
+class NormalSpan(BaseModel):
+    """
+    The normal distribution of times.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    mean: Span
+    """
+    The mean.
+    """
+    deviation: Span
+    """
+    The standard deviation, at most the mean.
+    """
 
 
 QueueSize = TypeAliasType(
@@ -2486,6 +2497,25 @@ class ExponentialSizeDistribution(BaseModel):
     exponential: Bytes
 
 
+class NormalSize(BaseModel):
+    """
+    The normal distribution of sizes.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    mean: Bytes
+    """
+    The mean.
+    """
+    deviation: Bytes
+    """
+    The standard deviation, at most the mean.
+    """
+
+
 class Pareto(BaseModel):
     """
     The Pareto distribution.
@@ -2525,29 +2555,6 @@ class Constant(BaseModel):
     random_phase: bool = False
     """
     Whether the first packet comes after a random part of a gap, so that equal flows are not synchronised.
-    """
-
-
-class OnOff(BaseModel):
-    """
-    Packets evenly spaced while on, none while off.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    rate: Rate
-    """
-    Rate on the wire while on.
-    """
-    on: SpanDistribution
-    """
-    Length of an on period; drawn each time.
-    """
-    off: SpanDistribution
-    """
-    Length of an off period; drawn each time.
     """
 
 
@@ -2594,6 +2601,18 @@ class Voice(BaseModel):
         extra="forbid",
         populate_by_name=True,
     )
+
+
+Game = TypeAliasType("Game", Literal["up", "down"])
+"""
+One direction of an online game, with the numbers of the DOCSIS modules for ns-3: sizes and gaps are normally distributed.
+"""
+
+
+PingInterval = TypeAliasType("PingInterval", Literal["on_answer"] | Span)
+"""
+Time from packet to packet: "200 ms", or "on_answer".
+"""
 
 
 class Cells(BaseModel):
@@ -2693,12 +2712,6 @@ The number of a router, from 1, or "each": flow i, from 0, joins at router i + 1
 """
 
 
-HostJitter = TypeAliasType("HostJitter", Literal["none"] | SpanDistribution)
-"""
-Processing time of a host: "none", or a time, or how it is drawn.
-"""
-
-
 DatagramEcn = TypeAliasType("DatagramEcn", bool | Literal["ect0", "ect1"])
 """
 Whether packets are ECN-capable, or their codepoint: "ect0" or, for L4S, "ect1".
@@ -2757,6 +2770,30 @@ class Trace(BaseModel):
     """
     Number of bytes kept of each packet.
     """
+
+
+class NormalSpanDistribution(BaseModel):
+    """
+    Normal: { normal = { mean = "33 ms", deviation = "3 ms" } }. A draw that is not between zero and twice the mean is repeated.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    normal: NormalSpan
+
+
+SpanDistribution = TypeAliasType(
+    "SpanDistribution",
+    Span
+    | UniformSpanDistribution
+    | ExponentialSpanDistribution
+    | NormalSpanDistribution,
+)
+"""
+A time, or how it is drawn: "10 ms", { uniform = ["0 s", "1 s"] }, { exponential = "10 ms" }, { normal = { mean = "10 ms", deviation = "1 ms" } }.
+"""
 
 
 class AredQueue(BaseModel):
@@ -4517,6 +4554,18 @@ class Bbr3Config(BaseModel):
     """
 
 
+class NormalSizeDistribution(BaseModel):
+    """
+    Normal: { normal = { mean = "404 B", deviation = "120 B" } }. A draw that is not between zero and twice the mean is repeated.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    normal: NormalSize
+
+
 class ParetoSizeDistribution(BaseModel):
     """
     Pareto, typical of file sizes: { pareto = { mean = "10 KB", shape = 1.2 } }.
@@ -4534,11 +4583,54 @@ SizeDistribution = TypeAliasType(
     Bytes
     | UniformSizeDistribution
     | ExponentialSizeDistribution
+    | NormalSizeDistribution
     | ParetoSizeDistribution,
 )
 """
-A size, or how it is drawn: "1 MB", { uniform = ["1 KB", "9 KB"] }, { exponential = "10 KB" }, { pareto = { mean = "10 KB", shape = 1.2 } }.
+A size, or how it is drawn: "1 MB", { uniform = ["1 KB", "9 KB"] }, { exponential = "10 KB" }, { normal = { mean = "404 B", deviation = "120 B" } }, { pareto = { mean = "10 KB", shape = 1.2 } }.
 """
+
+
+class OnOff(BaseModel):
+    """
+    Packets evenly spaced while on, none while off.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    rate: Rate
+    """
+    Rate on the wire while on.
+    """
+    on: SpanDistribution
+    """
+    Length of an on period; drawn each time.
+    """
+    off: SpanDistribution
+    """
+    Length of an off period; drawn each time.
+    """
+
+
+class Ping(BaseModel):
+    """
+    A ping.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    interval: PingInterval = "200 ms"
+    """
+    Time from packet to packet; "on_answer": the next packet follows when the one before is answered or lost.
+    """
+    timeout: Span = "2 s"
+    """
+    A packet without an answer after this time is lost. The default is that of flent.
+    """
 
 
 class Frames(BaseModel):
@@ -4699,6 +4791,12 @@ class Web(BaseModel):
     """
     Payload bytes of a request.
     """
+
+
+HostJitter = TypeAliasType("HostJitter", Literal["none"] | SpanDistribution)
+"""
+Processing time of a host: "none", or a time, or how it is drawn.
+"""
 
 
 class Probes(BaseModel):
@@ -5419,7 +5517,7 @@ Congestion control of a sender. All but "reno" recover like NewReno; with SACK, 
 
 class Udp(BaseModel):
     """
-    UDP: packets at a rate of their own, regardless of losses. Exactly one pattern: `constant`, `on_off`, `poisson`, `steps` or `voice`.
+    UDP: packets at a rate of their own, regardless of losses. Exactly one pattern: `constant`, `on_off`, `poisson`, `steps`, `voice`, `game` or `ping`.
     """
 
     model_config = ConfigDict(
@@ -5428,7 +5526,7 @@ class Udp(BaseModel):
     )
     packet: SizeDistribution | None = None
     """
-    Size of a packet on the wire: "1000 B", or { exponential = "1000 B" } drawn for each packet. Draws are cut to 1 B to 65535 B, and the rate is kept. Required, but for `voice`.
+    Size of a packet on the wire: "1000 B", or { exponential = "1000 B" } drawn for each packet. Draws are cut to 1 B to 65535 B, and the rate is kept. Required, but for `voice`, `game` and `ping`.
     """
     constant: Constant | None = None
     """
@@ -5449,6 +5547,14 @@ class Udp(BaseModel):
     voice: Voice | None = None
     """
     A call by G.711: a packet of 200 B each 20 ms, with 160 B of sound and the headers of RTP, UDP and IP. The results have the rating R of the E-model and the mean opinion score.
+    """
+    game: Game | None = None
+    """
+    One direction of an online game, "up" or "down": small packets whose sizes and gaps are normally distributed. Up, 82 B of data (deviation 20 B) each 33 ms (3 ms); down, 404 B (120 B) each 33 ms (5 ms); and the headers of UDP and IP.
+    """
+    ping: Ping | None = None
+    """
+    A ping: the destination sends each packet back, and the results have the round-trip times. `packet`, 84 B by default, is the size of a packet and of its answer.
     """
 
 

@@ -263,11 +263,12 @@ impl<'a> Maker<'a> {
             entropies.extend_from_within(..);
             numbers.resize(rows.directions(self.ports.links.all.len()), 0);
         }
-        let is_quic = |transport: &Transport| match transport {
+        // The answers of a ping are no ACKs of TCP either.
+        let shows_no_acks = |transport: &Transport| match transport {
             Transport::Tcp { config, .. } => config.recovery == RecoveryKind::Quic,
-            _ => false,
+            transport => matches!(transport, Transport::Ping(_)),
         };
-        let encrypted = self.flows.iter().zip(0..).filter(|(flow, _)| is_quic(flow.transport));
+        let encrypted = self.flows.iter().zip(0..).filter(|(flow, _)| shows_no_acks(flow.transport));
         Destinations::new(numbers, entropies).with_encrypted(encrypted.map(|(_, flow)| flow))
     }
 

@@ -27,7 +27,7 @@ pub(crate) mod traffic;
 pub use crossbar::{CrossbarSpec, Inputs};
 pub use distribution::Distribution;
 pub use ethernet::{AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl};
-pub use flow::{FlowSpec, TcpData, Transfers, Transport};
+pub use flow::{FlowSpec, Ping, TcpData, Transfers, Transport};
 pub use impairments::{ChosenPackets, DelayStep, Impairments, Jitter, LossModel, PacketOrder, Slots};
 pub use link::{LinkId, LinkSpec, Opportunities, ServiceStep};
 pub use node::{NodeIndex, NodeSpec};

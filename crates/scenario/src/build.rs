@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use forebay_engine::{
-    CellArrivals, CrossbarSpec, Distribution, FlowSpec, Inputs, Network, NetworkBuilder, NodeSpec, Probes, RateStep,
-    RunError, SharedKind, TcpData, Transfers, Transport, UdpPattern,
+    CellArrivals, CrossbarSpec, Distribution, FlowSpec, Inputs, Network, NetworkBuilder, NodeSpec, Ping, Probes,
+    RateStep, RunError, SharedKind, TcpData, Transfers, Transport, UdpPattern,
 };
-use forebay_qdisc::Time;
+use forebay_qdisc::{Ecn, Time};
 use forebay_records::random::stream;
 use forebay_switching::{InputFifos, VirtualOutputQueues};
 use forebay_tcp::{CongestionControl, TcpConfig};
@@ -24,8 +24,8 @@ use crate::build::hosts::HostTimes;
 use crate::custom_classes::CustomClasses;
 use crate::plan::{CellsOfInput, EthernetPlan, Plan, PlannedFabric, PlannedFlow, PlannedKind, Source};
 use crate::schema::{
-    self, Cells, Fabric, FlowGroup, HostQueue, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern, VOICE_BPS,
-    Voice,
+    self, Cells, Fabric, FlowGroup, HostQueue, PingInterval, ScenarioSpec, SeriesKind, Switch, Udp,
+    UdpPattern as Pattern, VOICE_BPS, Voice,
 };
 
 /// Links or flows that are added between two calls of the control function.
@@ -233,13 +233,7 @@ fn flow(
                 (_, None) => TcpData::Unlimited,
             },
         },
-        schema::Transport::Udp(udp) => Transport::Udp {
-            pattern: udp_pattern(&udp.pattern),
-            length: udp.packet.bytes(),
-            header_bytes: if udp.is_voice() { schema::IP_AND_UDP_BYTES } else { 0 },
-            ecn: group.ecn.0,
-            is_voice: udp.is_voice(),
-        },
+        schema::Transport::Udp(udp) => udp_transport(udp, group.ecn.0),
         schema::Transport::Cells(cells) => cells_transport(cells, &planned)?,
         schema::Transport::Frames(frames) => ethernet::frames_transport(frames, &planned, ethernet)?,
     };
@@ -275,15 +269,16 @@ fn cells_transport(cells: &Cells, planned: &PlannedFlow) -> Result<Transport, Ru
     })
 }
 
-fn udp_pattern(pattern: &Pattern) -> UdpPattern {
+fn udp_transport(udp: &Udp, ecn: Ecn) -> Transport {
     let bps = |rate: forebay_qdisc::Rate| rate.bits_per_second() as f64;
-    match pattern {
+    let pattern = match &udp.pattern {
         Pattern::Constant(constant) => UdpPattern::Constant {
             rate_bps: bps(constant.rate),
             jitter: constant.jitter,
             random_phase: constant.random_phase,
         },
         Pattern::Voice(Voice {}) => UdpPattern::Constant { rate_bps: VOICE_BPS, jitter: 0.0, random_phase: true },
+        Pattern::Game(game) => UdpPattern::Gaps(game.gap().picoseconds()),
         Pattern::OnOff(on_off) => {
             UdpPattern::OnOff { rate_bps: bps(on_off.rate), on: on_off.on.picoseconds(), off: on_off.off.picoseconds() }
         }
@@ -291,6 +286,20 @@ fn udp_pattern(pattern: &Pattern) -> UdpPattern {
         Pattern::Steps(steps) => UdpPattern::Steps(
             steps.iter().map(|step| RateStep { from: Time::ZERO + step.from, rate_bps: bps(step.rate) }).collect(),
         ),
+        Pattern::Ping(ping) => {
+            let gap = match ping.interval {
+                PingInterval::Every(interval) => Some(interval),
+                PingInterval::OnAnswer => None,
+            };
+            return Transport::Ping(Ping { gap, timeout: ping.timeout, len_bytes: udp.packet.mean().0 as u16, ecn });
+        }
+    };
+    Transport::Udp {
+        pattern,
+        length: udp.packet.bytes(),
+        header_bytes: udp.header_bytes(),
+        ecn,
+        is_voice: udp.is_voice(),
     }
 }
 

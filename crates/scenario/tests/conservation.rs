@@ -108,7 +108,8 @@ fn group(index: usize, (transport, count, class, start_ms, sends_ms): (u8, u32, 
     let transport = match transport {
         0 => "transport = \"tcp\"",
         1 => "transport.tcp = { sack = true, ecn = true, delayed_ack = true }",
-        2 => "transport.udp = { packet = \"1000 B\", constant = { rate = \"4 Mbps\" } }",
+        2 => "transport.udp = { packet = \"700 B\", ping.interval = \"3 ms\" }",
+        3 => "transport.udp = { packet = \"1000 B\", constant = { rate = \"4 Mbps\" } }",
         _ => "transport.udp = { packet = { uniform = [\"64 B\", \"1500 B\"] }, poisson = { rate = \"3 Mbps\" } }",
     };
     format!(
@@ -128,7 +129,7 @@ proptest! {
         back in prop::sample::select(queues()),
         megabits in 1..10,
         warmup_ms in 1..900,
-        groups in prop::collection::vec((0_u8..4, 1_u32..12, 0_u8..2, 0_u32..500, 1_u32..900), 1..4),
+        groups in prop::collection::vec((0_u8..5, 1_u32..12, 0_u8..2, 0_u32..500, 1_u32..900), 1..4),
         seed in any::<u64>(),
     ) {
         let access = "access = { rate = \"100 Mbps\", delay = \"2 ms\" }";

@@ -32,7 +32,7 @@ fn rows(table: &Table) -> Vec<String> {
 
 /// All tables, row by row.
 fn tables(result: &RunResult) -> Vec<String> {
-    [&result.flows, &result.queues, &result.links, &result.queue_flows, &result.adapters]
+    [&result.flows, &result.queues, &result.links, &result.queue_flows, &result.adapters, &result.pings]
         .into_iter()
         .flat_map(rows)
         .collect()
@@ -83,6 +83,9 @@ fn shared_hosts(queue: &str, front: &str, probes: &str) -> String {
             "class = 1\nstart = \"500 ms\"\nstop = \"2 s\"\n\
              transport.udp = { packet = \"1000 B\", constant = { rate = \"8 Mbps\" } }",
         ),
+        group("ping", "a", "d", "class = 1\ntransport.udp.ping.interval = \"on_answer\""),
+        group("echo", "d", "b", "transport.udp = { packet = \"500 B\", ping = { interval = \"7 ms\" } }"),
+        group("game", "c", "a", "transport.udp.game = \"down\""),
         group(
             "poisson",
             "c",

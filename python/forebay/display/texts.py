@@ -77,6 +77,6 @@ def _mean(value: Any, units: Mapping[str, float]) -> float:
             return 0.0 if number is None else number
         case {"uniform": [low, high]}:
             return (_mean(low, units) + _mean(high, units)) / 2
-        case {"exponential": mean} | {"pareto": {"mean": mean}}:
+        case {"exponential": mean} | {"pareto": {"mean": mean}} | {"normal": {"mean": mean}}:
             return _mean(mean, units)
     return 0.0

@@ -227,15 +227,23 @@ impl<'a> ChannelFinder<'a> {
     }
 }
 
-/// Packets per second that UDP sources generate together at their highest rates. Sources of cells and frames generate
-/// no more than their lines carry.
+/// Packets per second that UDP sources and pings generate together at their highest rates. Sources of cells and frames
+/// generate no more than their lines carry, and pings that wait for answers have one packet.
 pub(crate) fn generated(flows: &Flows) -> f64 {
     let of_flow = |transport: &Transport| {
-        let Transport::Udp { pattern, length, .. } = transport else { return 0.0 };
+        let (pattern, length) = match transport {
+            Transport::Udp { pattern, length, .. } => (pattern, length),
+            Transport::Ping(ping) => return ping.gap.map_or(0.0, |gap| 1.0 / gap.seconds()),
+            _ => return 0.0,
+        };
+        if let UdpPattern::Gaps(gap) = pattern {
+            return 1e12 / gap.mean();
+        }
         let rate_bps = match pattern {
             UdpPattern::Constant { rate_bps, .. }
             | UdpPattern::OnOff { rate_bps, .. }
             | UdpPattern::Poisson { rate_bps } => *rate_bps,
+            UdpPattern::Gaps(_) => 0.0,
             UdpPattern::Steps(steps) => steps.iter().map(|step| step.rate_bps).fold(0.0, f64::max),
         };
         rate_bps / (8.0 * length.mean_within(1.0, f64::from(u16::MAX)))

@@ -118,7 +118,7 @@ pub(crate) struct Destinations {
     numbers: Arc<[u32]>,
     /// The hashes by which equal paths are chosen; empty without any.
     entropies: Arc<[u32]>,
-    /// The flows whose headers are encrypted, a bit each; empty without any.
+    /// The flows whose headers are encrypted, and pings, which have no TCP header: a bit each; empty without any.
     encrypted: Arc<[u64]>,
 }
 

@@ -18,7 +18,7 @@ use crate::host::send_path::SendPath;
 use crate::host::tcp::{
     Acknowledger, Bulk, TcpSink, TcpSource, TransferSink, TransferSource, TransferSourceParts, Transmitter,
 };
-use crate::host::udp::{UdpSink, UdpSource, UdpSourceParts};
+use crate::host::udp::{PingSink, PingSource, UdpSink, UdpSource, UdpSourceParts};
 use crate::observe::flow_counters::{EndpointContext, ReceiveCounters, ReceiveRecord, SendCounters};
 use crate::observe::interval::Checkpoints;
 use crate::observe::sender_series::SenderSeries;
@@ -169,7 +169,11 @@ impl Endpoints<'_> {
     /// Whether an endpoint sends datagrams.
     fn sends_datagrams(&self, endpoint: EndpointId) -> bool {
         let (flow, is_source) = self.flow(endpoint);
-        is_source && matches!(self.flows.get(flow).transport, Transport::Udp { .. })
+        match self.flows.get(flow).transport {
+            Transport::Udp { .. } => is_source,
+            Transport::Ping(_) => true,
+            _ => false,
+        }
     }
 
     /// The way of packets from these endpoints, which are on the host `node`. `uplink` is the name of its private
@@ -224,6 +228,12 @@ impl Endpoints<'_> {
                     rng: self.random(spec, ""),
                     counters: SendCounters::new(self.sampled),
                 })))
+            }
+            &Transport::Ping(ping) if is_source => {
+                MadeEndpoint::Other(Box::new(PingSource::new(context, ping, [spec.start, spec.stop], self.sampled)))
+            }
+            Transport::Ping(ping) => {
+                MadeEndpoint::Other(Box::new(PingSink::new(context, ping, ReceiveCounters::new(self.sampled))))
             }
             Transport::Cells { .. } if !is_source => udp_sink(0),
             &Transport::Cells { arrivals, len_bytes, slot, .. } => {

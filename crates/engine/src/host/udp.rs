@@ -1,5 +1,7 @@
 //! UDP sources and sinks.
 
+mod ping;
+
 use forebay_qdisc::{Ecn, Span, Time, uniform};
 use rand_pcg::Pcg64Mcg;
 
@@ -11,6 +13,8 @@ use crate::observe::jitter::Jitter;
 use crate::observe::report::Report;
 use crate::packet::{Packet, PacketFields, departure_stamp};
 use crate::spec::{Distribution, RateStep, UdpPattern};
+
+pub(crate) use ping::{PingSink, PingSource};
 
 /// The lengths that a packet can have. A draw outside is cut.
 const LEAST_BYTES: f64 = 1.0;
@@ -82,6 +86,7 @@ impl UdpSource {
                 first
             }
             UdpPattern::Poisson { rate_bps } => first + self.poisson_gap(rate_bps),
+            UdpPattern::Gaps(gap) => first + Span::from_picoseconds((gap.mean() * uniform(&mut self.rng)) as u64),
             UdpPattern::Steps(ref steps) => steps.first().map_or(Time::NEVER, |step| first.max(step.from)),
         };
     }
@@ -126,6 +131,7 @@ impl UdpSource {
                 at + gap
             }
             UdpPattern::Poisson { rate_bps } => self.next + self.poisson_gap(rate_bps),
+            UdpPattern::Gaps(gap) => self.next + gap.draw_span(&mut self.rng),
             UdpPattern::Steps(ref steps) => time_of_bits(steps, self.next, bytes * 8.0),
         }
     }

@@ -11,6 +11,14 @@ pub enum Distribution {
     Uniform(f64, f64),
     /// Exponential of this mean.
     Exponential(f64),
+    /// Normal of this mean and deviation (at most the mean). A draw that is not between zero and twice the mean is
+    /// drawn again, which keeps the mean.
+    Normal {
+        /// The mean.
+        mean: f64,
+        /// The standard deviation, before draws are repeated.
+        deviation: f64,
+    },
     /// Pareto of this mean and shape (the shape is above 1, so that there is a mean).
     Pareto {
         /// The mean.
@@ -28,10 +36,28 @@ impl Distribution {
             Self::Uniform(low, high) => low + (high - low) * uniform(rng),
             // 1 - U is in (0, 1], where the logarithm is finite.
             Self::Exponential(mean) => -mean * libm::log(1.0 - uniform(rng)),
+            Self::Normal { mean, deviation } if deviation <= 0.0 => mean,
+            Self::Normal { mean, deviation } => loop {
+                let draw = mean + deviation * standard_normal(rng);
+                if draw > 0.0 && draw < 2.0 * mean {
+                    return draw;
+                }
+            },
             Self::Pareto { mean, shape } => {
                 let scale = mean * (shape - 1.0) / shape;
                 scale * libm::pow(1.0 - uniform(rng), -1.0 / shape)
             }
+        }
+    }
+
+    /// The mean of the draws.
+    #[must_use]
+    pub const fn mean(&self) -> f64 {
+        match *self {
+            Self::Constant(mean) | Self::Exponential(mean) | Self::Normal { mean, .. } | Self::Pareto { mean, .. } => {
+                mean
+            }
+            Self::Uniform(low, high) => f64::midpoint(low, high),
         }
     }
 
@@ -48,6 +74,14 @@ impl Distribution {
             }
             Self::Exponential(mean) if mean <= 0.0 => 0.0,
             Self::Exponential(mean) => mean * (libm::exp(-least / mean) - libm::exp(-most / mean)),
+            Self::Normal { mean, deviation } if deviation <= 0.0 => mean.clamp(least, most) - least,
+            Self::Normal { mean, deviation } => {
+                let (from, to) = (least.clamp(0.0, 2.0 * mean), most.clamp(0.0, 2.0 * mean));
+                let bound = mean / deviation;
+                let below = |x: f64| integral_of_normal((x - mean) / deviation);
+                let above = (to - from) * normal(bound) - deviation * (below(to) - below(from));
+                (from - least).max(0.0) + above / (normal(bound) - normal(-bound))
+            }
             Self::Pareto { mean, shape } => {
                 let scale = mean * (shape - 1.0) / shape;
                 let from = scale.clamp(least, most);
@@ -69,6 +103,22 @@ impl Distribution {
     }
 }
 
+/// One of a pair by Box and Muller. The other is not used, so that a draw depends on nothing before it.
+fn standard_normal(rng: &mut dyn Rng) -> f64 {
+    let radius = libm::sqrt(-2.0 * libm::log(1.0 - uniform(rng)));
+    radius * libm::cos(std::f64::consts::TAU * uniform(rng))
+}
+
+/// The standard normal distribution function.
+fn normal(x: f64) -> f64 {
+    0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
+}
+
+/// Its integral up to x.
+fn integral_of_normal(x: f64) -> f64 {
+    x * normal(x) + libm::exp(-0.5 * x * x) / libm::sqrt(std::f64::consts::TAU)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +129,9 @@ mod tests {
             Distribution::Constant(7.0),
             Distribution::Uniform(2.0, 12.0),
             Distribution::Exponential(7.0),
+            Distribution::Normal { mean: 7.0, deviation: 2.0 },
+            Distribution::Normal { mean: 7.0, deviation: 7.0 },
+            Distribution::Normal { mean: 7.0, deviation: 0.0 },
             Distribution::Pareto { mean: 7.0, shape: 3.0 },
         ];
         for distribution in distributions {
@@ -97,6 +150,8 @@ mod tests {
             Distribution::Uniform(2.0, 12.0),
             Distribution::Uniform(7.0, 7.0),
             Distribution::Exponential(7.0),
+            Distribution::Normal { mean: 7.0, deviation: 2.0 },
+            Distribution::Normal { mean: 7.0, deviation: 6.0 },
             Distribution::Pareto { mean: 7.0, shape: 1.3 },
         ];
         for distribution in distributions {
@@ -111,5 +166,20 @@ mod tests {
                 assert!((mean - expected).abs() < tolerance, "{distribution:?}: {mean} instead of {expected}");
             }
         }
+    }
+
+    #[test]
+    fn normal_draws_are_positive_and_deviate_as_stated() {
+        let draws = |mean, deviation| {
+            let mut rng = forebay_records::random::stream(1, "test");
+            let normal = Distribution::Normal { mean, deviation };
+            (0..100_000).map(|_| normal.draw(&mut rng)).collect::<Vec<f64>>()
+        };
+        let narrow = draws(404.0, 60.0);
+        let variance = narrow.iter().map(|draw| (draw - 404.0) * (draw - 404.0)).sum::<f64>() / 1e5;
+        assert!((variance.sqrt() / 60.0 - 1.0).abs() < 0.01, "{}", variance.sqrt());
+        let within = narrow.iter().filter(|draw| (344.0..464.0).contains(*draw)).count() as f64 / 1e5;
+        assert!((within - 0.6827).abs() < 0.006, "{within}");
+        assert!(draws(5.0, 5.0).iter().all(|draw| (0.0..=10.0).contains(draw)));
     }
 }

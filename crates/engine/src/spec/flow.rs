@@ -34,6 +34,19 @@ pub struct Transfers {
     pub connections: u32,
 }
 
+/// A ping.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ping {
+    /// Time from packet to packet; `None`: the next follows when the one before is answered or lost.
+    pub gap: Option<Span>,
+    /// A packet is lost if it has no answer after this time.
+    pub timeout: Span,
+    /// Length of a packet, and of its answer, in bytes on the wire.
+    pub len_bytes: u16,
+    /// ECN codepoint of packets and answers.
+    pub ecn: Ecn,
+}
+
 /// The transport of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Transport {
@@ -57,6 +70,8 @@ pub enum Transport {
         /// Whether it is a call, whose quality the results have.
         is_voice: bool,
     },
+    /// Datagrams that the destination sends back.
+    Ping(Ping),
     /// Cells on the slots of a line. Flows that follow each other and have the same `line` share one source, which
     /// draws for each cell whose it is.
     Cells {
@@ -90,7 +105,8 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// The least length of its data packets and of its ACKs in bytes on the wire; `None` if it has no ACKs.
+    /// The least length of its data packets and of its ACKs in bytes on the wire; `None` if it has no ACKs. Those of a
+    /// ping are its answers.
     pub(crate) fn least_bytes(&self) -> (u32, Option<u32>) {
         match self {
             Self::Tcp { config, .. } => {
@@ -102,8 +118,9 @@ impl Transport {
                 Distribution::Constant(bytes) | Distribution::Uniform(bytes, _) => {
                     (bytes.clamp(1.0, 65_535.0) as u32, None)
                 }
-                Distribution::Exponential(_) | Distribution::Pareto { .. } => (1, None),
+                Distribution::Exponential(_) | Distribution::Normal { .. } | Distribution::Pareto { .. } => (1, None),
             },
+            Self::Ping(Ping { len_bytes, .. }) => (u32::from(*len_bytes), Some(u32::from(*len_bytes))),
             Self::Cells { len_bytes, .. } | Self::Frames { len_bytes, .. } => (u32::from(*len_bytes), None),
         }
     }

@@ -100,6 +100,7 @@ fn kind(transport: &Transport) -> &'static str {
         Transport::Tcp { .. } => "tcp",
         Transport::Udp { is_voice: true, .. } => VOICE,
         Transport::Udp { .. } => "udp",
+        Transport::Ping(_) => "ping",
         Transport::Cells { .. } => "cells",
         Transport::Frames { .. } => "frames",
     }

@@ -30,6 +30,8 @@ pub enum UdpPattern {
         /// The mean rate in bits per second.
         rate_bps: f64,
     },
+    /// With gaps that are drawn, in picoseconds; the first packet comes after a random part of the mean gap.
+    Gaps(Distribution),
     /// A constant rate that changes at given times, which ascend: nothing before the first, the last until the end.
     Steps(Vec<RateStep>),
 }

@@ -8,7 +8,8 @@ use forebay_units::{QueueSize, Rate};
 use crate::applications::Application;
 use crate::plan::outline::{Links, Outline, Role};
 use crate::schema::{
-    Adapter, Direction, FlowGroup, HostQueue, LinkSpec, OneOrMany, ScenarioSpec, Transport, UdpPattern, VOICE_BPS,
+    Adapter, Direction, FlowGroup, HostQueue, LinkSpec, OneOrMany, PingInterval, ScenarioSpec, Transport, Udp,
+    UdpPattern, VOICE_BPS,
 };
 
 /// Of the packets on their way the buffers of access links and others hold some, too.
@@ -38,7 +39,7 @@ fn generated(outline: &Outline<'_>) -> f64 {
     let (mut packets, mut ahead) = (0.0, 0.0);
     for (number, group) in spec.flows.iter().enumerate() {
         let Transport::Udp(udp) = &group.transport else { continue };
-        let sent_bps = f64::from(group.flows()) * peak_bps(&udp.pattern);
+        let sent_bps = f64::from(group.flows()) * peak_bps(udp);
         let excess_per_s = (sent_bps - uplinks_bps(outline, number)).max(0.0) / packet_bits(group);
         packets += excess_per_s * spec.duration.seconds();
         if group.from.iter().flat_map(|from| &from.0).any(|host| receives(spec, host)) {
@@ -62,7 +63,7 @@ fn of_ethernet(outline: &Outline<'_>, adapter: &Adapter, propagating: f64) -> (f
         match &group.transport {
             Transport::Tcp(_) => windows += count * window(group).min(limit),
             Transport::Udp(udp) => {
-                let excess_bps = (count * udp_bps(&udp.pattern) - uplinks_bps(outline, number)).max(0.0);
+                let excess_bps = (count * udp_bps(udp) - uplinks_bps(outline, number)).max(0.0);
                 let packets = excess_bps * spec.duration.seconds() / packet_bits(group);
                 excess += packets.min(count * limit);
             }
@@ -82,7 +83,7 @@ fn propagating(outline: &Outline<'_>) -> f64 {
         let count = f64::from(group.flows());
         let rate_bps = match &group.transport {
             Transport::Tcp(_) => 0.0,
-            Transport::Udp(udp) => (count * udp_bps(&udp.pattern)).min(uplinks_bps(outline, number)),
+            Transport::Udp(udp) => (count * udp_bps(udp)).min(uplinks_bps(outline, number)),
             Transport::Frames(frames) => {
                 let duty = frames.on_off.as_ref().map_or(1.0, |on_off| on_off.duty);
                 let rates = outline.adapters().map(|(_, adapter)| bps(adapter.line_rate));
@@ -101,7 +102,12 @@ fn propagating(outline: &Outline<'_>) -> f64 {
 fn receives(spec: &ScenarioSpec, host: &str) -> bool {
     spec.flows.iter().any(|group| {
         let is_among = |hosts: &Option<OneOrMany>| hosts.iter().flat_map(|hosts| &hosts.0).any(|name| name == host);
-        is_among(&group.to) || (matches!(group.transport, Transport::Tcp(_)) && is_among(&group.from))
+        let is_answered = match &group.transport {
+            Transport::Tcp(_) => true,
+            Transport::Udp(udp) => udp.is_ping(),
+            Transport::Cells(_) | Transport::Frames(_) => false,
+        };
+        is_among(&group.to) || (is_answered && is_among(&group.from))
     })
 }
 
@@ -165,7 +171,7 @@ fn waiting(outline: &Outline<'_>) -> (f64, f64) {
                 }
             }
             Transport::Udp(udp) => {
-                let sent_bps = udp_bps(&udp.pattern);
+                let sent_bps = udp_bps(udp);
                 let waiting = match spec.host_queue {
                     HostQueue::Packets(packets) if access.as_ref().is_some_and(|access| access.queue.is_none()) => {
                         before_access.min(packets.into())
@@ -236,10 +242,16 @@ fn window(group: &FlowGroup) -> f64 {
 }
 
 /// The rate of a source in the long run, or the greatest that it has.
-fn udp_bps(pattern: &UdpPattern) -> f64 {
-    match pattern {
+fn udp_bps(udp: &Udp) -> f64 {
+    match &udp.pattern {
         UdpPattern::Constant(constant) => bps(constant.rate),
         UdpPattern::Voice(_) => VOICE_BPS,
+        UdpPattern::Game(game) => game.bps(),
+        UdpPattern::Ping(ping) => match ping.interval {
+            PingInterval::Every(interval) => bits(udp.packet.mean().0 as f64) / interval.seconds(),
+            // One packet at a time.
+            PingInterval::OnAnswer => 0.0,
+        },
         UdpPattern::Poisson(poisson) => bps(poisson.rate),
         UdpPattern::OnOff(on_off) => {
             let (on, off) = (on_off.on.mean().seconds(), on_off.off.mean().seconds());
@@ -250,8 +262,8 @@ fn udp_bps(pattern: &UdpPattern) -> f64 {
 }
 
 /// The greatest rate of a source.
-fn peak_bps(pattern: &UdpPattern) -> f64 {
-    if let UdpPattern::OnOff(on_off) = pattern { bps(on_off.rate) } else { udp_bps(pattern) }
+fn peak_bps(udp: &Udp) -> f64 {
+    if let UdpPattern::OnOff(on_off) = &udp.pattern { bps(on_off.rate) } else { udp_bps(udp) }
 }
 
 fn bps(rate: Rate) -> f64 {

@@ -1,6 +1,8 @@
 //! Quantities that are drawn: `"10 ms"` is always 10 ms, `{ uniform = ["0 s", "1 s"] }` is drawn.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use forebay_engine::Distribution;
 use forebay_units::{Bytes, Span};
@@ -19,6 +21,13 @@ pub enum SpanDistribution {
     Uniform(Span, Span),
     /// Exponential with this mean.
     Exponential(Span),
+    /// Normal, between zero and twice the mean.
+    Normal {
+        /// The mean.
+        mean: Span,
+        /// The standard deviation, at most the mean.
+        deviation: Span,
+    },
 }
 
 /// A number of bytes, or how it is drawn.
@@ -30,6 +39,13 @@ pub enum SizeDistribution {
     Uniform(Bytes, Bytes),
     /// Exponential with this mean.
     Exponential(Bytes),
+    /// Normal, between zero and twice the mean.
+    Normal {
+        /// The mean.
+        mean: Bytes,
+        /// The standard deviation, at most the mean.
+        deviation: Bytes,
+    },
     /// Pareto with this mean and shape.
     Pareto {
         /// The mean.
@@ -54,6 +70,9 @@ impl SpanDistribution {
             Self::Constant(span) => Distribution::Constant(number(span)),
             Self::Uniform(low, high) => Distribution::Uniform(number(low), number(high)),
             Self::Exponential(mean) => Distribution::Exponential(number(mean)),
+            Self::Normal { mean, deviation } => {
+                Distribution::Normal { mean: number(mean), deviation: number(deviation) }
+            }
         }
     }
 
@@ -62,7 +81,7 @@ impl SpanDistribution {
     pub fn minimum(&self) -> Span {
         match *self {
             Self::Constant(span) | Self::Uniform(span, _) => span,
-            Self::Exponential(_) => Span::ZERO,
+            Self::Exponential(_) | Self::Normal { .. } => Span::ZERO,
         }
     }
 
@@ -70,7 +89,7 @@ impl SpanDistribution {
     #[must_use]
     pub fn mean(&self) -> Span {
         match *self {
-            Self::Constant(span) | Self::Exponential(span) => span,
+            Self::Constant(span) | Self::Exponential(span) | Self::Normal { mean: span, .. } => span,
             Self::Uniform(low, high) => Span::from_picoseconds(low.picoseconds().midpoint(high.picoseconds())),
         }
     }
@@ -84,6 +103,9 @@ impl SizeDistribution {
             Self::Constant(bytes) => Distribution::Constant(bytes.0 as f64),
             Self::Uniform(low, high) => Distribution::Uniform(low.0 as f64, high.0 as f64),
             Self::Exponential(mean) => Distribution::Exponential(mean.0 as f64),
+            Self::Normal { mean, deviation } => {
+                Distribution::Normal { mean: mean.0 as f64, deviation: deviation.0 as f64 }
+            }
             Self::Pareto { mean, shape } => Distribution::Pareto { mean: mean.0 as f64, shape },
         }
     }
@@ -92,7 +114,10 @@ impl SizeDistribution {
     #[must_use]
     pub fn mean(&self) -> Bytes {
         match *self {
-            Self::Constant(bytes) | Self::Exponential(bytes) | Self::Pareto { mean: bytes, .. } => bytes,
+            Self::Constant(bytes)
+            | Self::Exponential(bytes)
+            | Self::Normal { mean: bytes, .. }
+            | Self::Pareto { mean: bytes, .. } => bytes,
             Self::Uniform(low, high) => Bytes(low.0.midpoint(high.0)),
         }
     }
@@ -106,6 +131,29 @@ enum DrawnSpan {
     Uniform([Span; 2]),
     /// Exponential with this mean: { exponential = "10 ms" }.
     Exponential(Span),
+    /// Normal: { normal = { mean = "33 ms", deviation = "3 ms" } }. A draw that is not between zero and
+    /// twice the mean is repeated.
+    Normal(NormalSpan),
+}
+
+/// The normal distribution of times.
+#[derive(serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NormalSpan {
+    /// The mean.
+    mean: Span,
+    /// The standard deviation, at most the mean.
+    deviation: Span,
+}
+
+/// The normal distribution of sizes.
+#[derive(serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NormalSize {
+    /// The mean.
+    mean: Bytes,
+    /// The standard deviation, at most the mean.
+    deviation: Bytes,
 }
 
 /// The tables by which a size is drawn.
@@ -116,6 +164,9 @@ enum DrawnSize {
     Uniform([Bytes; 2]),
     /// Exponential with this mean: { exponential = "10 KB" }.
     Exponential(Bytes),
+    /// Normal: { normal = { mean = "404 B", deviation = "120 B" } }. A draw that is not between zero and
+    /// twice the mean is repeated.
+    Normal(NormalSize),
     /// Pareto, typical of file sizes: { pareto = { mean = "10 KB", shape = 1.2 } }.
     Pareto(Pareto),
 }
@@ -137,6 +188,13 @@ fn ordered<T: PartialOrd>([low, high]: [T; 2]) -> Result<(T, T), String> {
     Ok((low, high))
 }
 
+fn bounded<T: PartialOrd + Display>(mean: &T, deviation: &T) -> Result<(), String> {
+    if deviation > mean {
+        return Err(format!("a `deviation` of {deviation} is more than the mean, {mean}: expected at most the mean"));
+    }
+    Ok(())
+}
+
 impl DrawnSpan {
     fn checked(self) -> Result<SpanDistribution, String> {
         Ok(match self {
@@ -145,6 +203,10 @@ impl DrawnSpan {
                 SpanDistribution::Uniform(low, high)
             }
             Self::Exponential(mean) => SpanDistribution::Exponential(mean),
+            Self::Normal(NormalSpan { mean, deviation }) => {
+                bounded(&mean, &deviation)?;
+                SpanDistribution::Normal { mean, deviation }
+            }
         })
     }
 }
@@ -157,6 +219,10 @@ impl DrawnSize {
                 SizeDistribution::Uniform(low, high)
             }
             Self::Exponential(mean) => SizeDistribution::Exponential(mean),
+            Self::Normal(NormalSize { mean, deviation }) => {
+                bounded(&mean, &deviation)?;
+                SizeDistribution::Normal { mean, deviation }
+            }
             Self::Pareto(Pareto { shape, .. }) if !(shape > 1.0 && shape.is_finite()) => {
                 return Err(format!("a Pareto `shape` must be above 1 to have a mean; it is {shape}"));
             }
@@ -191,7 +257,8 @@ text_or_table!(
     Span,
     DrawnSpan,
     "a time such as \"10 ms\", or a distribution such as { uniform = [\"0 s\", \"1 s\"] }",
-    "A time, or how it is drawn: \"10 ms\", { uniform = [\"0 s\", \"1 s\"] }, { exponential = \"10 ms\" }."
+    "A time, or how it is drawn: \"10 ms\", { uniform = [\"0 s\", \"1 s\"] }, { exponential = \"10 ms\" }, \
+     { normal = { mean = \"10 ms\", deviation = \"1 ms\" } }."
 );
 text_or_table!(
     SizeDistribution,
@@ -199,7 +266,7 @@ text_or_table!(
     DrawnSize,
     "a size such as \"1 MB\", or a distribution such as { exponential = \"10 KB\" }",
     "A size, or how it is drawn: \"1 MB\", { uniform = [\"1 KB\", \"9 KB\"] }, { exponential = \"10 KB\" }, \
-     { pareto = { mean = \"10 KB\", shape = 1.2 } }."
+     { normal = { mean = \"404 B\", deviation = \"120 B\" } }, { pareto = { mean = \"10 KB\", shape = 1.2 } }."
 );
 
 impl Serialize for SpanDistribution {
@@ -208,6 +275,9 @@ impl Serialize for SpanDistribution {
             Self::Constant(span) => span.serialize(serializer),
             Self::Uniform(low, high) => one_key(serializer, "uniform", &[low, high]),
             Self::Exponential(mean) => one_key(serializer, "exponential", mean),
+            Self::Normal { mean, deviation } => {
+                one_key(serializer, "normal", &BTreeMap::from([("mean", mean), ("deviation", deviation)]))
+            }
         }
     }
 }

@@ -1,16 +1,21 @@
 //! Traffic: groups of flows, their transport and their application.
 
+mod udp;
+
 use std::borrow::Cow;
 use std::fmt;
 
 use forebay_tcp::{PAGES, TcpConfig};
-use forebay_units::{Bytes, Rate, Span};
+use forebay_units::Span;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 
 use super::tagged::{self, Algorithm};
 use super::{Cells, DatagramEcn, Frames, HostJitter, LinkSpec, OneOrMany, SizeDistribution, SpanDistribution};
 use crate::applications::Application;
+
+pub(crate) use udp::VOICE_BPS;
+pub use udp::{Constant, Game, OnOff, PacketSize, Ping, PingInterval, Poisson, RateStep, Udp, UdpPattern, Voice};
 
 /// A group of flows that differ only in their random numbers.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
@@ -104,159 +109,6 @@ fn bare_transports(schema: &mut Schema) {
     tagged::allow_bare(schema, &["tcp"]);
 }
 
-/// UDP: packets at a rate of their own, regardless of losses. Exactly one pattern: `constant`, `on_off`, `poisson`,
-/// `steps` or `voice`.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
-#[serde(try_from = "UdpTable")]
-#[schemars(with = "UdpTable")]
-pub struct Udp {
-    /// Size of a packet on the wire.
-    pub packet: PacketSize,
-    /// When packets are sent.
-    pub pattern: UdpPattern,
-}
-
-/// When UDP packets are sent.
-#[derive(Clone, Debug, PartialEq)]
-pub enum UdpPattern {
-    /// Evenly.
-    Constant(Constant),
-    /// Evenly spaced in on periods, with nothing in off periods.
-    OnOff(OnOff),
-    /// With exponentially distributed gaps.
-    Poisson(Poisson),
-    /// Evenly, at a rate that changes at given times.
-    Steps(Vec<RateStep>),
-    /// A call.
-    Voice(Voice),
-}
-
-/// UDP: packets at a rate of their own, regardless of losses. Exactly one pattern: `constant`, `on_off`, `poisson`,
-/// `steps` or `voice`.
-#[derive(serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Udp")]
-struct UdpTable {
-    /// Size of a packet on the wire: "1000 B", or { exponential = "1000 B" } drawn for each packet. Draws are cut to
-    /// 1 B to 65535 B, and the rate is kept. Required, but for `voice`.
-    #[serde(default)]
-    packet: Option<PacketSize>,
-    /// Evenly spaced, at one rate.
-    #[serde(default)]
-    constant: Option<Constant>,
-    /// Evenly spaced in on periods, with nothing in off periods. A gap that an off period interrupts goes on after it.
-    #[serde(default)]
-    on_off: Option<OnOff>,
-    /// With exponentially distributed gaps.
-    #[serde(default)]
-    poisson: Option<Poisson>,
-    /// Evenly spaced, at a rate that changes at given times in ascending order: nothing before the first, and the last
-    /// rate until the end.
-    #[serde(default)]
-    steps: Option<Vec<RateStep>>,
-    /// A call by G.711: a packet of 200 B each 20 ms, with 160 B of sound and the headers of RTP, UDP and IP. The
-    /// results have the rating R of the E-model and the mean opinion score.
-    #[serde(default)]
-    voice: Option<Voice>,
-}
-
-impl TryFrom<UdpTable> for Udp {
-    type Error = String;
-
-    fn try_from(table: UdpTable) -> Result<Self, String> {
-        let patterns = [
-            table.constant.map(|pattern| ("constant", UdpPattern::Constant(pattern))),
-            table.on_off.map(|pattern| ("on_off", UdpPattern::OnOff(pattern))),
-            table.poisson.map(|pattern| ("poisson", UdpPattern::Poisson(pattern))),
-            table.steps.map(|pattern| ("steps", UdpPattern::Steps(pattern))),
-            table.voice.map(|pattern| ("voice", UdpPattern::Voice(pattern))),
-        ];
-        let mut given = patterns.into_iter().flatten();
-        match (given.next(), given.next()) {
-            (Some((_, UdpPattern::Voice(_))), None) if table.packet.is_some() => {
-                Err("`packet` with `voice`, whose packets have 200 B".into())
-            }
-            (Some((_, pattern @ UdpPattern::Voice(_))), None) => {
-                Ok(Self { packet: SizeDistribution::Constant(VOICE_PACKET), pattern })
-            }
-            (Some((_, pattern)), None) => {
-                let packet = table.packet.ok_or("`packet` is missing: the size of a packet, such as \"1000 B\"")?;
-                Ok(Self { packet, pattern })
-            }
-            (Some((one, _)), Some((other, _))) => Err(format!("two patterns, `{one}` and `{other}`: give exactly one")),
-            (None, _) => Err("no pattern: give one of `constant`, `on_off`, `poisson`, `steps`, `voice`".into()),
-        }
-    }
-}
-
-/// A call by G.711.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Voice {}
-
-/// 160 B of sound, and 12 B, 8 B and 20 B of RTP, UDP and IP.
-const VOICE_PACKET: Bytes = Bytes(200);
-/// A packet each 20 ms.
-pub(crate) const VOICE_BPS: f64 = 80_000.0;
-/// The headers of IP version 4 and UDP.
-pub(crate) const IP_AND_UDP_BYTES: u16 = 28;
-
-impl Udp {
-    /// Whether it is a call.
-    #[must_use]
-    pub fn is_voice(&self) -> bool {
-        matches!(self.pattern, UdpPattern::Voice(_))
-    }
-}
-
-/// Packets evenly spaced.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Constant {
-    /// Rate on the wire.
-    pub rate: Rate,
-    /// Each gap is multiplied by a number drawn uniformly from 1 - jitter to 1 + jitter. From 0 to 1.
-    #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub jitter: f64,
-    /// Whether the first packet comes after a random part of a gap, so that equal flows are not synchronised.
-    #[serde(default)]
-    pub random_phase: bool,
-}
-
-/// Packets evenly spaced while on, none while off.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OnOff {
-    /// Rate on the wire while on.
-    pub rate: Rate,
-    /// Length of an on period; drawn each time.
-    pub on: SpanDistribution,
-    /// Length of an off period; drawn each time.
-    pub off: SpanDistribution,
-}
-
-/// Packets with exponential gaps: a Poisson process.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Poisson {
-    /// Mean rate on the wire.
-    pub rate: Rate,
-}
-
-/// A rate, and the time from which it applies.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RateStep {
-    /// Time from which it applies, from the start of the run.
-    pub from: Span,
-    /// Rate on the wire.
-    pub rate: Rate,
-}
-
-/// Size of a packet: a size distribution whose draws are cut to what a packet can be, 1 B to 65535 B.
-pub type PacketSize = SizeDistribution;
-
 /// Router of a chain at which the flows of a group join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enters {
@@ -322,6 +174,7 @@ impl FlowGroup {
             Transport::Tcp(config) => config.segment.0.max(config.ack_bytes()),
             Transport::Udp(udp) => match udp.packet {
                 SizeDistribution::Constant(bytes) | SizeDistribution::Uniform(_, bytes) => bytes.0,
+                SizeDistribution::Normal { mean, .. } => (2 * mean.0).min(u64::from(u16::MAX)),
                 SizeDistribution::Exponential(_) | SizeDistribution::Pareto { .. } => u64::from(u16::MAX),
             },
             Transport::Cells(cells) => cells.size.0,

@@ -32,9 +32,10 @@ pub use ethernet::{
 };
 pub(crate) use ethernet::{OTHERS, SCHEMES};
 pub use flows::{
-    Constant, Direction, Enters, FlowGroup, OnOff, PacketSize, Poisson, RateStep, Transport, Udp, UdpPattern, Voice,
+    Constant, Direction, Enters, FlowGroup, Game, OnOff, PacketSize, Ping, PingInterval, Poisson, RateStep, Transport,
+    Udp, UdpPattern, Voice,
 };
-pub(crate) use flows::{IP_AND_UDP_BYTES, VOICE_BPS, tcp_variants};
+pub(crate) use flows::{VOICE_BPS, tcp_variants};
 pub use framing::LinkFraming;
 pub use home::{Gateway, GatewayPort, Home, HomeHost, Server};
 pub use host::{HostJitter, HostQueue};

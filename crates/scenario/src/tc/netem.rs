@@ -48,6 +48,9 @@ pub(super) fn path_lines(link: &PlannedLink, link_spec: &LinkSpec, device: &str)
                 notes.push("# Packets keep their order in the scenario; netem lets them overtake others.".to_owned());
             }
         }
+        SpanDistribution::Normal { deviation, .. } if deviation > Span::ZERO => {
+            let _ = write!(netem, " {} distribution normal", exact_time(deviation));
+        }
         SpanDistribution::Exponential(_) => {
             notes.push("# netem has no exponential distribution: the jitter is its mean.".to_owned());
         }

@@ -56,6 +56,7 @@ pub(crate) fn check_span(span: &SpanDistribution, longest: Span, path: &Path) ->
         SpanDistribution::Constant(span) | SpanDistribution::Uniform(_, span) => (span, longest),
         // A draw may be forty times the mean.
         SpanDistribution::Exponential(mean) => (mean, longest.min(DAY)),
+        SpanDistribution::Normal { mean, .. } => (mean, longest / 2),
     };
     let at = || path.clone();
     let most = format!("expected at most {} h", limit.picoseconds() / (DAY.picoseconds() / 24));

@@ -13,8 +13,8 @@ use super::{frames, switch};
 use crate::applications::Application;
 use crate::plan::outline::Outline;
 use crate::schema::{
-    Enters, FlowGroup, HostJitter, OTHERS, RateStep, ScenarioSpec, SizeDistribution, SpanDistribution, Transport, Udp,
-    UdpPattern,
+    Enters, FlowGroup, HostJitter, OTHERS, Ping, PingInterval, RateStep, ScenarioSpec, SizeDistribution,
+    SpanDistribution, Transport, Udp, UdpPattern,
 };
 
 const MOST_FLOWS: u64 = 1 << 24;
@@ -22,6 +22,9 @@ const MOST_FLOWS: u64 = 1 << 24;
 const LONGEST_PROCESSING: Span = Span::from_seconds(1);
 /// The largest packet of IPv4.
 const LARGEST_PACKET: u64 = 65_535;
+/// Bounds of a ping: a lost packet is remembered until its timeout.
+const SHORTEST_INTERVAL: Span = Span::from_microseconds(1);
+const LONGEST_TIMEOUT: Span = Span::from_seconds(60);
 /// On periods that a packet may take on average: each costs time.
 const MOST_PERIODS: u64 = 1000;
 
@@ -80,7 +83,8 @@ fn host_jitter(group: &FlowGroup, at: &Path) -> Validity {
 pub(super) fn processing_time(jitter: &HostJitter, at: &Path) -> Validity {
     let (SpanDistribution::Constant(longest)
     | SpanDistribution::Uniform(_, longest)
-    | SpanDistribution::Exponential(longest)) = jitter.0;
+    | SpanDistribution::Exponential(longest)
+    | SpanDistribution::Normal { mean: longest, .. }) = jitter.0;
     let message = || format!("a processing time of {longest} is too long");
     require(longest <= LONGEST_PROCESSING, || at.clone(), message, "expected at most 1 s")
 }
@@ -173,7 +177,7 @@ fn udp(group: &FlowGroup, udp: &Udp, at: &Path) -> Validity {
             check_packet(low, &packet)?;
             check_packet(high, &packet)?;
         }
-        SizeDistribution::Pareto { mean, .. } => check_packet(mean, &packet)?,
+        SizeDistribution::Normal { mean, .. } | SizeDistribution::Pareto { mean, .. } => check_packet(mean, &packet)?,
     }
     match &udp.pattern {
         UdpPattern::Constant(constant) => {
@@ -200,10 +204,22 @@ fn udp(group: &FlowGroup, udp: &Udp, at: &Path) -> Validity {
             let label = format!("expected at least {least}");
             require(mean >= least, || path.key("on"), message, &label)
         }
-        UdpPattern::Voice(_) => Ok(()),
+        UdpPattern::Voice(_) | UdpPattern::Game(_) => Ok(()),
+        UdpPattern::Ping(ping) => self::ping(ping, &path.key("ping")),
         UdpPattern::Poisson(poisson) => check_rate(poisson.rate, &path.key("poisson.rate")),
         UdpPattern::Steps(rates) => steps(rates, &path.key("steps")),
     }
+}
+
+fn ping(ping: &Ping, path: &Path) -> Validity {
+    if let PingInterval::Every(interval) = ping.interval {
+        let message = || format!("an interval of {interval} is out of bounds");
+        let holds = (SHORTEST_INTERVAL..=DAY).contains(&interval);
+        require(holds, || path.key("interval"), message, "expected 1 us to 24 h")?;
+    }
+    let message = || format!("a timeout of {} is out of bounds", ping.timeout);
+    let holds = (SHORTEST_INTERVAL..=LONGEST_TIMEOUT).contains(&ping.timeout);
+    require(holds, || path.key("timeout"), message, "expected 1 us to 60 s")
 }
 
 fn steps(steps: &[RateStep], path: &Path) -> Validity {

@@ -39,6 +39,8 @@ impl<'s> Largest<'s> {
         let data = groups.iter().map(|group| data_packet(&group.transport));
         let acks = groups.iter().map(|group| match &group.transport {
             Transport::Tcp(config) => config.ack_bytes(),
+            // The answers of a ping are as long as its packets.
+            Transport::Udp(udp) if udp.is_ping() => udp.packet.mean().0,
             Transport::Udp(_) | Transport::Cells(_) | Transport::Frames(_) => 0,
         });
         let least_data = data.clone().min().unwrap_or(0);
@@ -62,6 +64,7 @@ fn data_packet(transport: &Transport) -> u64 {
         Transport::Tcp(config) => config.segment.0,
         Transport::Udp(udp) => match udp.packet {
             SizeDistribution::Uniform(_, high) => high.0,
+            SizeDistribution::Normal { mean, .. } => 2 * mean.0,
             drawn => drawn.mean().0,
         },
         Transport::Cells(cells) => cells.size.0,

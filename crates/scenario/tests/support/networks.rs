@@ -327,11 +327,18 @@ fn udp() -> impl Strategy<Value = String> {
             format!("steps = [{{ from = \"1 ms\", rate = {one} }}, {{ from = \"9 ms\", rate = {other} }}]")
         }),
     ];
-    (packet, pattern, any::<bool>()).prop_map(|(packet, pattern, ecn)| {
+    let pattern = (packet, pattern).prop_map(|(packet, pattern)| {
         // One-byte packets at the full rate would be too many.
         let pattern = if packet == "\"1 B\"" { "constant = { rate = <thousandth> }".to_owned() } else { pattern };
-        format!("transport.udp = {{ packet = {packet}, {pattern} }}\necn = {ecn}\n")
-    })
+        format!("packet = {packet}, {pattern}")
+    });
+    let probe = chosen(&[
+        "game = \"up\"",
+        "ping = { interval = \"300 us\", timeout = \"2 ms\" }",
+        "packet = \"1000 B\", ping = { interval = \"on_answer\", timeout = \"3 ms\" }",
+    ]);
+    (prop_oneof![4 => pattern, 1 => probe], any::<bool>())
+        .prop_map(|(pattern, ecn)| format!("transport.udp = {{ {pattern} }}\necn = {ecn}\n"))
 }
 
 /// A group of flows, before it is known which network it is for.
