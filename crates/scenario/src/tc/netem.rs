@@ -7,8 +7,8 @@ use forebay_units::Span;
 use super::port::{exact_time, is_whole_microseconds, number, time};
 use crate::plan::PlannedLink;
 use crate::schema::{
-    CorrelatedLoss, DrawnLoss, EarlyPackets, FourState, GilbertElliott, LinkSpec, LossModel, Reordering, Slots,
-    SpanDistribution,
+    CorrelatedLoss, DrawnLoss, EarlyPackets, FourState, GilbertElliott, Impairments, LinkSpec, LossModel, Reordering,
+    Slots, SpanDistribution,
 };
 
 /// Size of the smallest packets, which decide how many packets netem must hold.
@@ -30,7 +30,7 @@ pub(super) fn path_lines(link: &PlannedLink, link_spec: &LinkSpec, device: &str)
         notes.push(format!("# The link {change} in the scenario; here it does not."));
     }
     let delay = link.propagation + spec.jitter.mean();
-    let jitter = half_width(spec.jitter);
+    let jitter = width(spec.jitter);
     if [delay, jitter].iter().any(|span| !is_whole_microseconds(*span)) {
         notes.push("# Delay and jitter are rounded up to microseconds.".to_owned());
     }
@@ -38,24 +38,7 @@ pub(super) fn path_lines(link: &PlannedLink, link_spec: &LinkSpec, device: &str)
         // tc reads delay and jitter in microseconds, and slots in nanoseconds.
         let _ = write!(netem, " delay {}", time(delay));
     }
-    match spec.jitter {
-        SpanDistribution::Uniform(low, high) if low < high => {
-            let _ = write!(netem, " {}", time(jitter));
-            if spec.jitter_correlation > 0.0 {
-                let _ = write!(netem, " {}", percent(spec.jitter_correlation));
-            }
-            if spec.reordering == Reordering::default() {
-                notes.push("# Packets keep their order in the scenario; netem lets them overtake others.".to_owned());
-            }
-        }
-        SpanDistribution::Normal { deviation, .. } if deviation > Span::ZERO => {
-            let _ = write!(netem, " {} distribution normal", exact_time(deviation));
-        }
-        SpanDistribution::Exponential(_) => {
-            notes.push("# netem has no exponential distribution: the jitter is its mean.".to_owned());
-        }
-        _ => {}
-    }
+    netem += &netem_jitter(spec, &mut notes);
     netem += &netem_loss(&spec.loss);
     if spec.duplication > 0.0 {
         let _ = write!(netem, " duplicate {}", percent(spec.duplication));
@@ -89,10 +72,32 @@ pub(super) fn path_lines(link: &PlannedLink, link_spec: &LinkSpec, device: &str)
     notes
 }
 
-/// The jitter as netem takes it: how far a uniform one is from its mean.
-fn half_width(jitter: SpanDistribution) -> Span {
+/// The jitter in the words of netem.
+fn netem_jitter(spec: &Impairments, notes: &mut Vec<String>) -> String {
+    let jitter = width(spec.jitter);
+    let mut netem = match spec.jitter {
+        SpanDistribution::Exponential(_) => {
+            notes.push("# netem has no exponential distribution: the jitter is its mean.".to_owned());
+            return String::new();
+        }
+        _ if jitter == Span::ZERO => return String::new(),
+        SpanDistribution::Normal { .. } => format!(" {} distribution normal", time(jitter)),
+        _ => format!(" {}", time(jitter)),
+    };
+    if spec.jitter_correlation > 0.0 {
+        let _ = write!(netem, " {}", percent(spec.jitter_correlation));
+    }
+    if spec.reordering == Reordering::default() {
+        notes.push("# Packets keep their order in the scenario; netem lets them overtake others.".to_owned());
+    }
+    netem
+}
+
+/// The jitter as netem takes it: how far a uniform one is from its mean, or the deviation of a normal one.
+fn width(jitter: SpanDistribution) -> Span {
     match jitter {
         SpanDistribution::Uniform(low, high) if low < high => (high - low) / 2,
+        SpanDistribution::Normal { deviation, .. } => deviation,
         _ => Span::ZERO,
     }
 }

@@ -152,6 +152,13 @@ fn each_discipline_becomes_these_commands() {
 }
 
 #[test]
+fn a_normal_jitter_is_netems_distribution() {
+    let jitter = ", impairments.jitter = { normal = { mean = \"5 ms\", deviation = \"2 ms\" } }";
+    let script = tc_commands(&scenario("codel = {}", jitter), "bottleneck", TARGET).unwrap();
+    assert!(script.contains("delay 15ms 2ms distribution normal"));
+}
+
+#[test]
 fn delay_and_loss_are_netem_behind_the_queue() {
     let script = tc_commands(&scenario("codel = {}", ", impairments.loss = 0.0001"), "bottleneck", TARGET).unwrap();
     let expected = [
