@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from .experiment.reproduction import Reproduction, list_experiments, reproduce
     from .fair_rates.rates import RoutedFlow, link_prices, max_min_rates, proportional_rates
     from .fair_rates.shares import fair_shares
+    from .flent.export import export_flent
+    from .flent.scenarios import flent_scenario
     from .fluid_model.result import Stability
     from .fluid_model.run import judge_stability
     from .rate_traces.description import RateTrace, describe_trace
@@ -78,6 +80,8 @@ else:
             "experiment.reproduction": ("Reproduction", "list_experiments", "reproduce"),
             "fair_rates.rates": ("RoutedFlow", "link_prices", "max_min_rates", "proportional_rates"),
             "fair_rates.shares": ("fair_shares",),
+            "flent.export": ("export_flent",),
+            "flent.scenarios": ("flent_scenario",),
             "fluid_model.result": ("Stability",),
             "fluid_model.run": ("judge_stability",),
             "rate_traces.description": ("RateTrace", "describe_trace"),
@@ -127,7 +131,9 @@ __all__ = [
     "compare_sweeps",
     "describe_trace",
     "draw",
+    "export_flent",
     "fair_shares",
+    "flent_scenario",
     "gym",
     "judge_stability",
     "link_prices",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,11 @@ from .display.states import Periods, colours_of, under_curves
 from .errors import InputError
 from .runs.congestion import OF_PORTS, busiest_first
 from .runs.senders import Panel, Sender, sender_of, watched_senders
-from .runs.series import Series, SeriesKind
+from .runs.series import Series, SeriesKind, while_active, with_gaps_filled
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .result import Result
 
 # More flows than this are drawn as one mark for each group, more lines than this as one band.
@@ -28,6 +30,8 @@ _MOST_LINES = 14
 _MOST_QUEUES = 8
 # Of more senders than this, the first are drawn.
 _MOST_SENDERS = 8
+# Samples of which a point of a mean over time is made, as in flent.
+_SMOOTHED = 10
 # The lines of a sender's panel. Often the second covers the first, which is wider.
 _SENDER_LINES: tuple[dict[str, Any], ...] = (
     {"color": COLOURS[0], "linewidth": 2.0, "alpha": 0.6},
@@ -168,6 +172,29 @@ class Plots:
             top.set_title(literal(f"{self._result.scenario}: sender {name}"))
         return figure
 
+    def under_load(self) -> Figure:
+        """Draw rates of TCP flows and round-trip times of pings over time, as flent's plot `all_scaled`.
+
+        Flows whose names begin with `TCP download` and `TCP upload` have panels of their own. A black line is the mean
+        of several, smoothed over ten samples. Axes begin at zero and end at the 95th percentile of what they show.
+
+        Raises:
+            InputError: If the run has no series of round-trip times.
+
+        """
+        panels = _panels_under_load(self._result.all_series)
+        if not any(entry.quantity == "rtt_s" for entries in panels.values() for entry in entries):
+            message = 'the run recorded no round-trip times\nhint: it needs a ping, and [probes] series = ["flows"]'
+            raise InputError(message)
+        with style():
+            figure = new_figure(figsize=(6.4, 0.6 + 1.9 * len(panels)))
+            column = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+            for axes, (heading, entries) in zip(column, panels.items(), strict=True):
+                _draw_under_load(axes, entries, heading, self._time_axis(axes))
+                axes.label_outer()
+            column[0].set_title(literal(f"{self._result.scenario}: under load"))
+        return figure
+
     def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> Figure:
         """Draw time series, one panel per quantity. More than 14 lines become their median with the range around it.
 
@@ -233,6 +260,8 @@ class Plots:
             figures[f"queue-{_file_part(entry.name)}"] = self.queue(entry.name)
         for sender in watched_senders(self._result.all_series)[:_MOST_SENDERS]:
             figures[f"sender-{_file_part(sender.name)}"] = self.sender(sender.name)
+        if any(entry.quantity == "rtt_s" for entry in self._result.all_series):
+            figures["under-load"] = self.under_load()
         kinds = dict.fromkeys(one.kind for one in self._result.all_series if one.kind not in ("queue", "sender"))
         figures |= {f"series-{_file_part(kind)}": self.series(kind) for kind in kinds}
         return save_figures(figures, folder, suffixes)
@@ -314,6 +343,48 @@ def _draw_lines(
     axes.fill_between(times, np.nanmin(values, axis=0), np.nanmax(values, axis=0), color=COLOURS[5], alpha=0.4)
     axes.plot(times, np.nanmedian(values, axis=0), label=f"median of {len(entries)}, with their range")
     axes.legend(loc="best", fontsize="small")
+
+
+def _panels_under_load(series: Sequence[Series]) -> dict[str, list[Series]]:
+    """Return the rates of TCP flows, and the round-trip times, by the heading of their panel."""
+    flows = [entry for entry in series if entry.kind == "flow"]
+    tcp = {entry.name for entry in flows if entry.quantity == "congestion_window_bytes"}
+    panels: dict[str, list[Series]] = {"TCP download": [], "TCP upload": [], "TCP": [], "Ping": []}
+    for entry in flows:
+        if entry.quantity == "rtt_s":
+            panels["Ping"].append(entry)
+        elif entry.quantity == "goodput_bps" and entry.name in tcp:
+            panels[next(heading for heading in panels if entry.name.startswith(heading) or heading == "TCP")].append(
+                entry
+            )
+    return {heading: entries for heading, entries in panels.items() if entries}
+
+
+def _draw_under_load(axes: Axes, entries: Sequence[Series], heading: str, time: float) -> None:
+    values = np.vstack([with_gaps_filled(while_active(entry)) for entry in entries])
+    known = values[np.isfinite(values)]
+    most = float(np.percentile(known, 95)) if known.size else 0.0
+    unit = scale(entries[0].quantity, most)
+    times = entries[0].time_s / time
+    if len(entries) <= _MOST_LINES:
+        for entry, line, look in zip(entries, values, line_styles(), strict=False):
+            name = entry.name.removeprefix(heading).removeprefix(" (ms)").strip(" -") or entry.name
+            axes.plot(times, line / unit.divisor, label=literal(name), linewidth=1.0, **look)
+    if len(entries) > 1:
+        axes.plot(times, _smoothed_mean(values) / unit.divisor, color="black", linewidth=2.0, label="mean")
+    axes.set_ylabel(with_unit(heading, unit))
+    axes.set_ylim(0, 1.1 * most / unit.divisor or None)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
+
+
+def _smoothed_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of the lines at each time, and of the samples around it. NaN counts for nothing."""
+    known = np.isfinite(values)
+    sums, counts = np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0)
+    window = np.ones(_SMOOTHED)
+    sums, totals = (np.convolve(each, window, mode="same")[: values.shape[1]] for each in (sums, counts))
+    mean: NDArray[np.float64] = np.full(len(sums), np.nan)
+    return np.divide(sums, totals, out=mean, where=(totals > 0) & (counts > 0), dtype=np.float64)
 
 
 def _draw_states(axes: Axes, sender: Sender, time: float) -> None:

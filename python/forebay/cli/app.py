@@ -9,6 +9,7 @@ from forebay import _core
 from . import terminal
 from .compare import compare
 from .describe import explain, list_, schema
+from .flent import export, flent
 from .live.command import app as live
 from .replay import replay
 from .reproduce import reproduce
@@ -59,6 +60,8 @@ app.command()(stability)
 app.command()(tc)
 app.command()(scenario)
 app.command()(trace)
+app.command()(flent)
+app.command()(export)
 app.command("list")(list_)
 app.command()(explain)
 app.command()(schema)

@@ -146,6 +146,27 @@ def narrowed(series: list[Series], name: str | None, quantity: str | None, what:
     return series
 
 
+def while_active(series: Series) -> NDArray[np.float64]:
+    """Return the values, with NaN for zeros before the first other value and after the last."""
+    (places,) = np.nonzero(series.values)
+    values = np.full(len(series.values), np.nan)
+    if len(places):
+        active = slice(places[0], places[-1] + 1)
+        values[active] = series.values[active]
+    return values
+
+
+def with_gaps_filled(values: NDArray[np.float64], most: int = 5) -> NDArray[np.float64]:
+    """Return the values with up to so many NaN in a row interpolated between those around them, as flent does."""
+    (known,) = np.nonzero(np.isfinite(values))
+    if not len(known):
+        return values
+    places = np.arange(len(values))
+    gap = np.diff(known, prepend=known[0])[np.minimum(np.searchsorted(known, places), len(known) - 1)]
+    inside = (places >= known[0]) & (places <= known[-1]) & (gap <= most + 1)
+    return np.where(inside, np.interp(places, known, values[known]), values)
+
+
 def long_frame(series: Iterable[Series]) -> pl.DataFrame:
     """One frame of them all: `time_s`, `name`, `quantity`, `value`."""
     frames = [
