@@ -1132,8 +1132,8 @@ Whose packets share a queue, and between whom the bandwidth is shared.
 """
 
 
-CakeLinkLayer = TypeAliasType(
-    "CakeLinkLayer",
+LinkLayer = TypeAliasType(
+    "LinkLayer",
     Literal[
         "ethernet",
         "docsis",
@@ -1155,7 +1155,7 @@ Presets of `overhead`, `mpu` and `framing`, by the keywords of `tc`.
 """
 
 
-CakeFraming = TypeAliasType("CakeFraming", Literal["none", "atm", "ptm"])
+CellFraming = TypeAliasType("CellFraming", Literal["none", "atm", "ptm"])
 """
 How a link layer carries packets.
 """
@@ -1526,6 +1526,43 @@ class TraceStep(BaseModel):
     """
     The rate. It may be "0 bps".
     """
+
+
+class LinkFraming1(BaseModel):
+    """
+    The bytes that a packet takes on a link.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    layer: LinkLayer | None = None
+    """
+    The link layer, by CAKE's keyword in `tc`, whose values the other keys replace. Default: none.
+    """
+    vlan_tags: Annotated[int, Field(ge=0, le=8)] = 0
+    """
+    Number of VLAN tags, each of which adds 4 bytes.
+    """
+    overhead: Annotated[int | None, Field(ge=0, le=256)] = None
+    """
+    Bytes that the link adds to each packet, at most 256. Default: that of `layer`, else 0.
+    """
+    mpu: Annotated[int | None, Field(ge=0, le=256)] = None
+    """
+    Least length on the link in bytes, overhead included, at most 256. Default: that of `layer`, else 0.
+    """
+    cells: CellFraming | None = None
+    """
+    Cells of the link. Default: those of `layer`, else `none`.
+    """
+
+
+LinkFraming = TypeAliasType("LinkFraming", LinkLayer | LinkFraming1)
+"""
+Bytes that a link takes for a packet: a link layer, or a table.
+"""
 
 
 class Outage(BaseModel):
@@ -3785,7 +3822,7 @@ class CakeConfig(BaseModel):
     """
     Round-trip time for which COBALT is configured: its interval, and 20 times its target. Or one of the words `datacentre` (0.1 ms), `lan` (1), `metro` (10), `regional` (30), `internet` (100), `oceanic` (300), `satellite` (1000) and `interplanetary` (an hour). Default: 100 ms (Linux).
     """
-    link_layer: CakeLinkLayer | None = None
+    link_layer: LinkLayer | None = None
     """
     Preset of `overhead`, `mpu` and `framing` for a kind of link, by the keyword of `tc`. Default: none; packets count as they are (Linux: `raw`).
     """
@@ -3801,7 +3838,7 @@ class CakeConfig(BaseModel):
     """
     Least length of a packet on the link in bytes, overhead included. Default: that of `link_layer`, else 0.
     """
-    framing: CakeFraming | None = None
+    framing: CellFraming | None = None
     """
     Cells of the link. Default: those of `link_layer`, else `none`.
     """
@@ -6298,6 +6335,10 @@ class LinkSpec(BaseModel):
     """
     The rate over time, in place of `rate`, for which queues are built. Default: none.
     """
+    framing: LinkFraming | None = None
+    """
+    Bytes that the link takes for a packet in addition to its own, by which `rate` counts: the name of a link layer, or a table. Default: none.
+    """
     down: list[Outage] | None = None
     """
     Times in which the link is down. Default: none.
@@ -7091,6 +7132,10 @@ class GraphLink(BaseModel):
     trace: RateTrace | None = None
     """
     The rate over time, in place of `rate`, for which queues are built. Default: none.
+    """
+    framing: LinkFraming | None = None
+    """
+    Bytes that the link takes for a packet in addition to its own, by which `rate` counts: the name of a link layer, or a table. Default: none.
     """
     down: list[Outage] | None = None
     """

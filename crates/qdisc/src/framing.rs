@@ -109,8 +109,8 @@ impl Framing {
         })
     }
 
-    /// The bytes of a packet that the overhead is added to, as in Linux's `cake_calc_overhead`. `framing_bytes` are those of its
-    /// length that are not IP.
+    /// The bytes of a packet that the overhead is added to, as in Linux's `cake_calc_overhead`. `framing_bytes` are
+    /// those of its length that are not IP.
     pub fn network_bytes(&self, len_bytes: u32, framing_bytes: impl FnOnce() -> u32) -> u32 {
         if self.overhead.is_none() { len_bytes } else { len_bytes.saturating_sub(framing_bytes()) }
     }

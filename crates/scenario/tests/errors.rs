@@ -225,6 +225,10 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "a_trace_of_outages",
         "delay = \"1 ms\"",
         "delay = \"1 ms\"\ntrace.steps = [{ duration = \"1 s\", rate = \"0 bps\" }]",
+    ),
+    (
+        "a_trace_of_a_picosecond",
+        "delay = \"1 ms\"",
         "delay = \"1 ms\"\ntrace.steps = [{ duration = \"1 ps\", rate = \"1 Mbps\" }]",
     ),
     ("a_trace_that_is_not_there", "delay = \"1 ms\"", "delay = \"1 ms\"\ntrace.file = \"no/such.csv\""),

@@ -32,7 +32,7 @@ pub trait Application: Send {
     /// The warm-up ends, or time series are sampled: before what happens at that time.
     fn check(&mut self, _at: Time, _due: Checkpoint) {}
 
-    /// The run is over: what the application found, for a table of its own.
+    /// The run is over. Returns the outcome of the application, for a table of its own.
     fn outcome(&mut self, _end: Time) -> Option<Outcome> {
         None
     }

@@ -20,7 +20,7 @@ pub(crate) struct Connection {
     /// When the application starts; [`Time::NEVER`] afterwards, and at the server.
     start: Time,
     opened: bool,
-    /// Of the application.
+    /// Those that the application passes.
     checkpoints: Checkpoints,
     /// The flow whose row the application's outcome has.
     flow: FlowId,

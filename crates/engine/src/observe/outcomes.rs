@@ -1,4 +1,4 @@
-//! What applications and probes found in a run: a row of the table of their kind for each flow.
+//! The outcomes of applications and probes: a row of the table of their kind for each flow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,8 +53,13 @@ impl Outcomes {
         self.rows.keys().map(|&(_, row)| labels.name(row)).collect()
     }
 
+    /// The tables of videos, pages and pings.
+    pub fn tables(&self, labels: &FlowLabels) -> [Table; 3] {
+        [OutcomeKind::Video, OutcomeKind::Pages, OutcomeKind::Ping].map(|kind| self.table(kind, labels))
+    }
+
     /// The table of a kind; no columns without outcomes.
-    pub fn table(&self, kind: OutcomeKind, labels: &FlowLabels) -> Table {
+    fn table(&self, kind: OutcomeKind, labels: &FlowLabels) -> Table {
         let mut table = Table::default();
         let rows = || self.rows.range((kind, 0)..=(kind, usize::MAX)).map(|(&(_, row), values)| (row, values));
         let Some((_, first)) = rows().next() else { return table };

@@ -9,10 +9,10 @@ use crate::observe::deadlock::PortWait;
 use crate::observe::delay_table::DelayTable;
 use crate::observe::digest::digest;
 use crate::observe::flow_counters::{ReceiveCounters, SendCounters};
-use crate::observe::flow_table::{FlowTable, Passed};
+use crate::observe::flow_table::FlowTable;
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::loss_counters::LossCounters;
-use crate::observe::outcomes::{Outcome, OutcomeKind, Outcomes};
+use crate::observe::outcomes::{Outcome, Outcomes};
 use crate::observe::queue_counters::{QueueCounters, QueueRecord, QueueTotals};
 use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
 use crate::observe::reported::{AdapterReport, ControlCount, FlowLabels, LinkReport, PortReport, QueueReport};
@@ -24,6 +24,8 @@ use crate::observe::voice;
 use crate::observe::warnings::{self, DeviceDrops};
 use crate::packet::{FlowId, flow_key};
 use crate::spec::LinkId;
+
+mod conservation;
 
 /// Kinds of packets by direction.
 const PACKETS: [&str; 2] = ["data packets", "ACKs"];
@@ -358,53 +360,6 @@ impl Report {
         }
     }
 
-    /// Every packet sent, and every copy of one, must be received, dropped, lost, on a channel, or held by a queue or a
-    /// node.
-    fn check_conservation(&self) -> Result<(), RunError> {
-        if let Some(violation) = &self.violation {
-            return Err(RunError::Invariant(violation.clone()));
-        }
-        self.check_control()?;
-        let mut missing_in_all = 0;
-        if self.links.missing > 0 {
-            return Err(RunError::Invariant(format!("{} links have reported nothing", self.links.missing)));
-        }
-        for flow in 0..self.labels.len() {
-            let passed = PACKETS.into_iter().zip(self.flows.passed(flow));
-            for ((what, Passed { sent, received }), fate) in passed.zip(&self.fates[flow * 2..]) {
-                let known = received + fate.dropped + fate.lost + fate.in_flight;
-                let Some(missing) = (sent + fate.duplicated).checked_sub(known) else {
-                    return Err(RunError::Invariant(format!(
-                        "flow `{}`: {sent} {what} were sent and {} duplicated, but {known} are accounted for",
-                        self.labels.name(flow),
-                        fate.duplicated
-                    )));
-                };
-                missing_in_all += missing;
-            }
-        }
-        if missing_in_all == self.held {
-            Ok(())
-        } else {
-            Err(RunError::Invariant(format!(
-                "{missing_in_all} packets are neither received, dropped nor in flight, but the queues hold {}",
-                self.held
-            )))
-        }
-    }
-
-    /// Every control frame must be received, lost, or on its way at the end.
-    fn check_control(&self) -> Result<(), RunError> {
-        let ControlCount { created, consumed, lost, held } = self.control;
-        if created == consumed + lost + held {
-            return Ok(());
-        }
-        Err(RunError::Invariant(format!(
-            "{created} control frames were sent, but {consumed} came to their end, {lost} were lost and {held} are on \
-             their way"
-        )))
-    }
-
     fn warnings(&self) -> Vec<Warning> {
         let mut warnings = warnings::of_lockstep(&self.queues, &self.queue_flows, &self.outcomes.flows(&self.labels));
         warnings.extend(warnings::of_device_queues(&self.device_drops));
@@ -428,9 +383,7 @@ impl Report {
         let warnings = self.warnings();
         let hops = self.links.hops;
         let (delays, transfers) = (self.delays.table(&self.labels), self.transfers.table(&self.labels));
-        let outcomes = |kind| self.outcomes.table(kind, &self.labels);
-        let (videos, pages, pings) =
-            (outcomes(OutcomeKind::Video), outcomes(OutcomeKind::Pages), outcomes(OutcomeKind::Ping));
+        let [videos, pages, pings] = self.outcomes.tables(&self.labels);
         let mut flows = self.flows.table(self.labels, self.measured.seconds());
         voice::add_scores(&mut flows);
         let mut result = RunResult {

@@ -16,12 +16,13 @@ use crate::schema::tagged;
 use crate::validate::check::{DAY, Validity, require};
 
 /// A player requests segments of a video over one connection, each at a bitrate of the ladder that its rule chooses. It
-/// plays while it receives. All segments of a bitrate have the same size. The table `videos` has what the viewer sees.
+/// plays while it receives. All segments of a bitrate have the same size. The table `videos` has the bitrate and the
+/// stalls that the viewer sees.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Video {
-    /// The bitrates that the video has, in ascending order: 1 to 64. Default: 230, 331, 477, 688, 991, 1427, 2056, 2962,
-    /// 5027 and 6000 kbps.
+    /// The bitrates that the video has, in ascending order: 1 to 64. Default: 230, 331, 477, 688, 991, 1427, 2056,
+    /// 2962, 5027 and 6000 kbps.
     #[serde(default = "default_bitrates")]
     pub bitrates: Vec<Rate>,
     /// The rule that chooses the bitrate of a segment.
@@ -36,8 +37,8 @@ pub struct Video {
     /// Playing time of the video, in whole segments. Default: it does not end.
     #[serde(default)]
     pub length: Option<Span>,
-    /// Payload bytes of a request for the lowest bitrate. For each bitrate above it has a byte more, by which the server
-    /// recognizes the bitrate.
+    /// Payload bytes of a request for the lowest bitrate. For each bitrate above it has a byte more, by which the
+    /// server recognizes the bitrate.
     #[serde(default = "default_request")]
     pub request: Bytes,
 }

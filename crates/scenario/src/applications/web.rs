@@ -24,12 +24,12 @@ use crate::validate::check::{DAY, Validity, check_span, check_transfer, require}
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Web {
-    /// Payload bytes of the main object; drawn for each page. Default: log-normal with a mean of 10 710 B and a standard
-    /// deviation of 25 032 B, from 100 B to 2 MB.
+    /// Payload bytes of the main object; drawn for each page. Default: log-normal with a mean of 10 710 B and a
+    /// standard deviation of 25 032 B, from 100 B to 2 MB.
     #[serde(default)]
     pub main: Option<SizeDistribution>,
-    /// The number of the other objects of a page, at most 10000. Default: Pareto of scale 2 and shape 1.1 up to 55, less
-    /// 2; drawn for each page.
+    /// The number of the other objects of a page, at most 10000. Default: Pareto of scale 2 and shape 1.1 up to 55,
+    /// less 2; drawn for each page.
     #[serde(default)]
     #[schemars(range(max = 10_000))]
     pub objects: Option<u32>,

@@ -295,22 +295,28 @@ fn tcp() -> impl Strategy<Value = String> {
     let transfers = (gap, size, chosen(&["1", "3", "20"])).prop_map(|(gap, size, connections)| {
         format!("app.transfers = {{ gap = {gap}, size = {size}, connections = {connections} }}\n")
     });
-    let pages = (chosen(&["0", "3"]), chosen(&["1", "6"])).prop_map(|(objects, parallel)| {
-        format!("app.web = {{ objects = {objects}, parallel = {parallel}, parsing = \"1 ms\", reading = \"2 ms\" }}\n")
-    });
-    let rules = chosen(&["\"bola\"", "\"throughput\"", "\"dynamic\"", "\"buffer_based\""]);
-    let video = rules.prop_map(|rule| {
-        format!("app.video = {{ rule = {rule}, segment = \"10 ms\", buffer = \"30 ms\", request = \"1 B\" }}\n")
-    });
     let app = prop_oneof![
         4 => Just(String::new()),
-        1 => pages,
-        1 => video,
+        1 => pages(),
+        1 => video(),
         2 => conversation,
         2 => transfers,
         1 => chosen(&["app.fixed = { size = \"20 KB\" }\n", "app.fixed = { size = { exponential = \"30 KB\" } }\n"]),
     ];
     (transport, app).prop_map(|(transport, app)| transport + &app)
+}
+
+fn pages() -> impl Strategy<Value = String> {
+    (chosen(&["0", "3"]), chosen(&["1", "6"])).prop_map(|(objects, parallel)| {
+        format!("app.web = {{ objects = {objects}, parallel = {parallel}, parsing = \"1 ms\", reading = \"2 ms\" }}\n")
+    })
+}
+
+fn video() -> impl Strategy<Value = String> {
+    let rules = chosen(&["\"bola\"", "\"throughput\"", "\"dynamic\"", "\"buffer_based\""]);
+    rules.prop_map(|rule| {
+        format!("app.video = {{ rule = {rule}, segment = \"10 ms\", buffer = \"30 ms\", request = \"1 B\" }}\n")
+    })
 }
 
 fn udp() -> impl Strategy<Value = String> {

@@ -1,4 +1,4 @@
-//! A player of video: what it requests, what it has buffered, and what a viewer sees.
+//! A player of video: its requests, its buffer, and the experience of a viewer.
 
 use std::collections::VecDeque;
 
@@ -37,7 +37,7 @@ struct Request {
     first_byte: Option<Time>,
 }
 
-/// What the viewer saw in the measured interval.
+/// The experience of the viewer in the measured interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     started: Option<Time>,
@@ -136,7 +136,7 @@ impl Player {
             let played = self.rest.min(now.since(self.at));
             self.seen.played += played;
             self.seen.bits += played.seconds() * self.bitrates[level].bits_per_second() as f64;
-            self.at = self.at + played;
+            self.at += played;
             self.rest = self.rest - played;
             if self.rest > Span::ZERO {
                 return;

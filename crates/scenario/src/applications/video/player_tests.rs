@@ -1,3 +1,5 @@
+//! Bitrates against those of sabre, and the experience of a viewer.
+
 #![allow(clippy::float_cmp, reason = "values are equal to the last bit or not at all")]
 
 use forebay_engine::OutcomeValue;
@@ -131,6 +133,6 @@ fn a_full_buffer_delays_the_next_request() {
         player.received(1000, now + Span::from_picoseconds(1));
     }
     // 24 s of 25 s are buffered.
-    now = now + Span::from_picoseconds(1);
+    now += Span::from_picoseconds(1);
     assert_eq!(player.next_request(now), Some(now + Span::from_seconds(2)));
 }
