@@ -5645,7 +5645,7 @@ class WebApplication(BaseModel):
 
 class Video(BaseModel):
     """
-    A player requests segments of a video over one connection, each at a bitrate of the ladder that its rule chooses. It plays while it receives. All segments of a bitrate have the same size. The table `videos` has what the viewer sees.
+    A player requests segments of a video over one connection, each at a bitrate of the ladder that its rule chooses. It plays while it receives. All segments of a bitrate have the same size. The table `videos` has the bitrate and the stalls that the viewer sees.
     """
 
     model_config = ConfigDict(
