@@ -30,6 +30,7 @@ _MOST_LINES = 14
 _MOST_QUEUES = 8
 # Of more senders than this, the first are drawn.
 _MOST_SENDERS = 8
+_OF_VIDEOS = ("video_bitrate_bps", "video_buffer_s")
 # Samples of which a point of a mean over time is made, as in flent.
 _SMOOTHED = 10
 # The lines of a sender's panel. Often the second covers the first, which is wider.
@@ -195,6 +196,19 @@ class Plots:
             column[0].set_title(literal(f"{self._result.scenario}: under load"))
         return figure
 
+    def videos(self) -> Figure:
+        """Draw the bitrates and buffers of videos over time. During a stall the bitrate is zero.
+
+        Raises:
+            InputError: If the run has no series of videos.
+
+        """
+        chosen = [entry for entry in self._result.all_series if entry.quantity in _OF_VIDEOS]
+        if not chosen:
+            message = 'the run recorded no videos\nhint: it needs app.video, and [probes] series = ["flows"]'
+            raise InputError(message)
+        return self._panels(chosen, "videos")
+
     def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> Figure:
         """Draw time series, one panel per quantity. More than 14 lines become their median with the range around it.
 
@@ -262,6 +276,8 @@ class Plots:
             figures[f"sender-{_file_part(sender.name)}"] = self.sender(sender.name)
         if any(entry.quantity == "rtt_s" for entry in self._result.all_series):
             figures["under-load"] = self.under_load()
+        if self._result.videos.height and any(entry.quantity in _OF_VIDEOS for entry in self._result.all_series):
+            figures["videos"] = self.videos()
         kinds = dict.fromkeys(one.kind for one in self._result.all_series if one.kind not in ("queue", "sender"))
         figures |= {f"series-{_file_part(kind)}": self.series(kind) for kind in kinds}
         return save_figures(figures, folder, suffixes)

@@ -330,5 +330,5 @@ def test_each_row_of_the_linux_testbeds_has_a_claim_whose_bands_hold_what_it_mea
                     assert one.band.holds(value), f"{claims[row].id}: {one.label}"
                 rows += 1
                 waiting += bool(experiment.why_not_judged(claims[row]))
-    # 6 rows over each of three queues; 12 over a FIFO, 6 over FQ-CoDel, 16 over DualPI2. Those with Prague of 2020 wait.
+    # 6 rows over each of three queues; 12 over a FIFO, 6 over FQ-CoDel, 16 over DualPI2. Prague of 2020 waits.
     assert (rows, waiting) == (18 + 34, 6 + 11)

@@ -18,6 +18,8 @@ _TITLES = {
     "rtt_latest_s": "Latest RTT",
     "rtt_min_s": "Shortest RTT",
     "rtt_s": "Round-trip time",
+    "video_bitrate_bps": "Bitrate",
+    "video_buffer_s": "Buffer",
     "model_rtt_s": "RTT of the model",
 }
 _BYTES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
