@@ -176,7 +176,8 @@ class Plots:
     def under_load(self) -> Figure:
         """Draw rates of TCP flows and round-trip times of pings over time, as flent's plot `all_scaled`.
 
-        Flows whose names begin with `TCP download` and `TCP upload` have panels of their own. A black line is the mean
+        Flows whose names begin with `TCP download` and `TCP upload` have panels of their own, and those with
+        `app.transfers` are left out. A black line is the mean
         of several, smoothed over ten samples. Axes begin at zero and end at the 95th percentile of what they show.
 
         Raises:

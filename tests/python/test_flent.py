@@ -38,9 +38,15 @@ SERIES = {
 }
 
 
+def _streams(test: str) -> int | None:
+    return 3 if test.startswith("tcp") else None
+
+
 @pytest.fixture(scope="module", params=TESTS)
 def result(request: pytest.FixtureRequest) -> fb.Result:
-    return fb.run(fb.flent_scenario(request.param, down="20 Mbps", up="5 Mbps", streams=3, length="4 s"))
+    return fb.run(
+        fb.flent_scenario(request.param, down="20 Mbps", up="5 Mbps", streams=_streams(request.param), length="4 s")
+    )
 
 
 def exported(result: fb.Result, folder: Path) -> dict[str, Any]:
@@ -193,3 +199,12 @@ def test_pings_are_kept_on_disk(result: fb.Result, tmp_path: Path) -> None:
     loaded = fb.load(tmp_path)
     assert loaded.pings.equals(result.pings)
     assert loaded.digest == result.digest
+
+
+@pytest.mark.parametrize("test", ["rrul", "rrul_be"])
+def test_tests_of_four_streams_take_no_other_number(forebay: Command, test: str) -> None:
+    done = forebay("flent", test, "--streams", "8")
+    assert done.returncode == 2
+    assert "four streams in each direction" in done.stderr
+    assert "hint: tcp_nup" in done.stderr
+    assert not done.stdout

@@ -163,6 +163,7 @@ def test_unknown_words_are_shown_with_their_place(forebay: Command, tmp_path: Pa
     missing = forebay("scenario", "--from-tc", tmp_path / "missing")
     assert (missing.returncode, missing.stdout) == (2, "")
     assert "No such file" in missing.stderr
+    assert "hint: give tc commands" in missing.stderr
     binary = tmp_path / "binary"
     binary.write_bytes(b"\xff\xfe")
     assert "is not a text in UTF-8" in forebay("scenario", "--from-tc", binary).stderr
@@ -234,3 +235,12 @@ def test_a_real_tc_accepts_every_command(queue: str | dict[str, object]) -> None
 def test_the_check_finds_what_tc_does_not_take() -> None:
     assert _refused(["tc qdisc add dev eth0 root codel target 5parsecs"]) != []
     assert _refused(["tc qdisc add dev eth0 root tbf rate 1mbit limit 1600"]) != []
+
+
+def test_commands_may_be_longer_than_the_name_of_a_file(forebay: Command) -> None:
+    classes = [f"tc class add dev eth0 parent 1: classid 1:{number} htb rate 1mbit" for number in range(10, 30)]
+    done = forebay(
+        "scenario", "--from-tc", "\n".join(["tc qdisc add dev eth0 root handle 1: htb default 10", *classes])
+    )
+    assert done.returncode == 0, done.stderr
+    assert "queue.htb" in done.stdout

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 import forebay as fb
+from conftest import Command
 
 SCENARIO = """
 duration = "40 s"
@@ -70,3 +72,28 @@ def test_a_run_without_videos_has_no_such_figure() -> None:
     assert result.videos.is_empty()
     with pytest.raises(fb.InputError, match="the run recorded no videos"):
         result.plot.videos()
+
+
+def test_results_of_older_versions_have_no_such_tables(forebay: Command, tmp_path: Path) -> None:
+    run("20 Mbps").save(tmp_path / "run")
+    file = tmp_path / "run" / "result.json"
+    document = json.loads(file.read_text(encoding="utf-8"))
+    for table in ("videos", "pages", "pings"):
+        del document[table]
+        (tmp_path / "run" / f"{table}.parquet").unlink(missing_ok=True)
+    file.write_text(json.dumps(document), encoding="utf-8")
+    loaded = fb.load(tmp_path / "run")
+    assert loaded.videos.is_empty()
+    assert loaded.pages.is_empty()
+    for command in ("plot", "report"):
+        done = forebay(command, tmp_path / "run")
+        assert done.returncode == 0, done.stderr
+
+
+def test_reports_have_the_tables(forebay: Command, tmp_path: Path) -> None:
+    run("20 Mbps").save(tmp_path / "run")
+    done = forebay("report", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "Videos" in page
+    assert "Page load time" in page

@@ -21,8 +21,9 @@ def flent(
     rtt: Annotated[str, typer.Option("--rtt", metavar="TIME", help="Round-trip time without queues.")] = "40 ms",
     queue: Annotated[str, typer.Option("--queue", metavar="NAME", help="Discipline on both lines.")] = "drop_tail",
     streams: Annotated[
-        int, typer.Option("--streams", metavar="N", min=1, help="Uploads of tcp_nup, downloads of tcp_ndown.")
-    ] = 4,
+        int | None,
+        typer.Option("--streams", metavar="N", min=1, help="Uploads of tcp_nup, downloads of tcp_ndown. Default: 4."),
+    ] = None,
     length: Annotated[
         str, typer.Option("--length", metavar="TIME", help="Length of the load; pings begin 5 s before, end 5 s after.")
     ] = "60 s",

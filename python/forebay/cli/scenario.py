@@ -1,5 +1,6 @@
 """`forebay scenario`: keys of a scenario from the description of another program."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -42,10 +43,16 @@ def _read(source: str) -> tuple[str, str]:
     """Return the text of the option, and its name in messages."""
     if source == _STANDARD_INPUT:
         return _decoded(sys.stdin.buffer.read(), "standard input"), "standard input"
-    # Commands have spaces. The name of a file may have some, too.
-    if " " in source and not Path(source).is_file():
+    # Commands have spaces. The name of a file may have some, too. Long texts are no names, which `Path` would refuse.
+    if " " in source and not os.path.isfile(source):  # noqa: PTH113
         return source, "--from-tc"
-    return _decoded(Path(source).read_bytes(), source), source
+    try:
+        return _decoded(Path(source).read_bytes(), source), source
+    except OSError as error:
+        message = (
+            f"cannot read {source}: {error.strerror}\nhint: give tc commands, a file with them, or - for standard input"
+        )
+        raise InputError(message) from None
 
 
 def _decoded(content: bytes, name: str) -> str:

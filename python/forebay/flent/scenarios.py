@@ -45,7 +45,7 @@ def flent_scenario(
     up: str = "10 Mbps",
     rtt: str = "40 ms",
     queue: str = "drop_tail",
-    streams: int = 4,
+    streams: int | None = None,
     length: str = "60 s",
 ) -> Scenario:
     """Return the scenario of one of flent's tests on an access line.
@@ -57,7 +57,8 @@ def flent_scenario(
         up: Rate of the line from the home.
         rtt: Round-trip time without queues and transmissions.
         queue: Discipline on both lines, by its bare name. `"cake"` shapes to 95 % of the line's rate.
-        streams: Number of uploads of `"tcp_nup"`, or of downloads of `"tcp_ndown"`.
+        streams: Number of uploads of `"tcp_nup"`, or of downloads of `"tcp_ndown"`; 4 by default. The others have four
+            in each direction.
         length: Length of the load. Pings begin 5 s before it and end 5 s after it.
 
     Raises:
@@ -76,7 +77,7 @@ def flent_scenario(
     return Scenario.from_toml(text, file_name=f"{test}.toml")
 
 
-def scenario_text(test: str, *, down: str, up: str, rtt: str, queue: str, streams: int, length: str) -> str:
+def scenario_text(test: str, *, down: str, up: str, rtt: str, queue: str, streams: int | None, length: str) -> str:
     """Return the scenario as a file. Its values are checked when it is loaded."""
     if test not in TESTS:
         message = f"there is no test {test!r}\nhint: {remedy_for(test, TESTS)}"
@@ -87,6 +88,9 @@ def scenario_text(test: str, *, down: str, up: str, rtt: str, queue: str, stream
     round_trip_s = seconds(rtt, "rtt")
     if round_trip_s < _LEAST_RTT_S:
         message = f"a round-trip time of {rtt} is too short\nhint: expected at least 100 us"
+        raise InputError(message)
+    if streams is not None and test not in ("tcp_nup", "tcp_ndown"):
+        message = f"{test} has four streams in each direction\nhint: tcp_nup and tcp_ndown take a number of streams"
         raise InputError(message)
     load_s = seconds(length, "length")
     line = _time(round_trip_s / 4)
@@ -99,7 +103,7 @@ gateway.rate = "100 Gbps"
 down = {{ rate = "{down}", delay = "{line}", queue = {_queue(queue, down)} }}
 up = {{ rate = "{up}", delay = "{line}", queue = {_queue(queue, up)} }}
 """
-    uploads, downloads, pings = _groups(test, streams)
+    uploads, downloads, pings = _groups(test, streams or 4)
     parts = [
         _head(test, f"{down} down, {up} up, {rtt}, {queue}", load_s),
         network,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _MEANINGS = {
     "Goodput of a flow": "TCP: payload delivered in order to the application, per second. UDP, cells and frames: whole "
-    "packets delivered, headers included. The mean over the flows of a group",
+    "packets delivered, headers included; calls and games without headers. The mean over the flows of a group",
     "Fairness": "Jain's index of the flows' goodputs: 1 if all are equal, 1/n if one of n has everything",
     "Loss": "packets dropped at the queue, as a share of those that arrived there",
     "Delay": "one-way delay of delivered packets, from the source's sending to the sink; median and 99th percentile of "

@@ -50,9 +50,12 @@ _TABLES = {
 }
 _MEANINGS = {
     "Goodput": "TCP: payload delivered in order to the application. UDP, cells and frames: whole packets delivered, "
-    "with the length that the scenario gives, headers included",
+    "with the length that the scenario gives, headers included; calls and games without headers",
     "Delay": "one-way, of delivered packets, from the source's sending to the sink",
     "Jitter": "of UDP: the mean difference between the delays of consecutive packets (RFC 3550)",
+    "Stalls": "of videos: how often the buffer ran empty before the end, and for how long in all",
+    "Page load time": "from the request of a page's main object to the last byte of the page",
+    "Round-trip time": "of pings: from the sending of a packet to its return",
     "Utilization": "share of the time in which a link was sending",
     "State": "the most memory that the discipline's own tables were seen to take, without the queued packets",
 }
