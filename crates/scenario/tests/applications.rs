@@ -88,6 +88,15 @@ fn a_video_of_one_bitrate_stalls_where_the_link_is_slower() {
 }
 
 #[test]
+fn each_rule_plays_a_video_of_one_bitrate() {
+    for rule in ["bola", "throughput", "dynamic", "buffer_based"] {
+        let video = format!("video = {{ bitrates = [\"1 Mbps\"], rule = \"{rule}\" }}");
+        let videos = simulate(&text("5 Mbps", "\"drop_tail\"", &video, "")).videos;
+        assert_eq!((videos.floats("bitrate_mean_bps")[0], videos.counts("stalls")[0]), (1e6, 0), "{rule}");
+    }
+}
+
+#[test]
 fn a_watched_video_has_its_bitrate_and_buffer_over_time() {
     let probes = "[probes]\ninterval = \"1 s\"\nseries = [\"flows\"]";
     let text = text("2 Mbps", "\"drop_tail\"", "video = { length = \"30 s\" }", "");
@@ -134,6 +143,7 @@ fn values_out_of_bounds_are_refused() {
         ("video = { length = \"1 s\" }", "shorter than a segment"),
         ("video = { request = \"0 B\" }", "expected 1 B to 1000 B"),
         ("video.rule.buffer_based = { reservoir = \"20 s\" }", "both within `buffer` less a segment"),
+        ("video.rule.buffer_based = { reservoir = \"5000 h\", cushion = \"446745 s\" }", "both within `buffer`"),
         ("web = { parallel = 0 }", "expected 1 to 1000"),
         ("web = { objects = 20000 }", "expected 0 to 10000"),
         ("web = { object = \"0 B\" }", "expected 1 B to"),
@@ -144,5 +154,5 @@ fn values_out_of_bounds_are_refused() {
     }
     let short = text("1 Mbps", "\"drop_tail\"", "video = {}", "").replace("delayed_ack = false", "segment = \"200 B\"");
     let error = Scenario::load(&short, "applications.toml", &[]).unwrap_err();
-    assert!(error.render(false).contains("since a request of `app` is one segment"), "{}", error.render(false));
+    assert!(error.render(false).contains("since requests of `app` must not be cut"), "{}", error.render(false));
 }

@@ -125,7 +125,8 @@ impl BothWays for Video {
         require(holds, || at.key("request"), || format!("`request` is {request}"), "expected 1 B to 1000 B")?;
         let VideoRule::BufferBased(bounds) = rule else { return Ok(()) };
         let (reservoir, cushion) = bounds.spans(buffer - segment);
-        let holds = cushion > Span::ZERO && reservoir + cushion <= buffer - segment;
+        let room = buffer - segment;
+        let holds = cushion > Span::ZERO && reservoir <= room && cushion <= room.saturating_sub(reservoir);
         let message = || format!("reservoir and cushion are {reservoir} and {cushion}");
         let label = "expected a cushion, and both within `buffer` less a segment";
         require(holds, || at.key("rule.buffer_based"), message, label)
@@ -135,8 +136,10 @@ impl BothWays for Video {
         self.bytes(self.bitrates.len().saturating_sub(1))
     }
 
+    /// After a timeout, two requests may be sent again as one segment: the last one, and the one before whose ACK was
+    /// lost. They must not be cut.
     fn least_segment(&self) -> u64 {
-        self.request.0 + self.bitrates.len() as u64
+        2 * (self.request.0 + self.bitrates.len() as u64)
     }
 }
 
@@ -215,7 +218,7 @@ impl Application for Client {
     }
 }
 
-/// A request is one segment of TCP, so its bytes arrive together, and only one is on its way.
+/// A request lies within one segment of TCP, so its bytes arrive together, and only one is unanswered.
 struct Server {
     video: Video,
     /// Bytes of the requests that were answered.

@@ -64,7 +64,7 @@ impl Tbf {
     }
 }
 
-const LENGTHS: &str = "packets have the length that the scenario gives them; `cake` adds the bytes of a link layer.";
+const LENGTHS: &str = "add the bytes of the link layer by hand: `framing` of the link has them.";
 
 pub(super) fn tbf(qdisc: &Qdisc, interface: &Interface, notes: &mut Vec<Note>) -> Result<QueueSpec, Fault> {
     let Tbf { rate, burst, peakrate, mtu, limit, latency } = Tbf::read(qdisc, notes)?;

@@ -30,6 +30,7 @@ struct Delay {
     /// Probability and correlation of early packets.
     early: Option<(f64, f64)>,
     gap: Option<u32>,
+    is_normal: bool,
 }
 
 /// The abbreviation of one of `names`, as tc takes it.
@@ -50,8 +51,9 @@ impl Netem {
                 delay.jitter = p.optional(units::time).unwrap_or(delay.jitter);
                 delay.correlation = p.optional(units::percent).unwrap_or(delay.correlation);
             } else if begins(word, &["loss", "drop"]) {
-                let loss = loss(&mut p, word)?;
-                netem.impairments.extend(loss);
+                if let Some((key, value)) = loss(&mut p, word)? {
+                    netem.set(&key, value);
+                }
             } else if begins(word, &["duplicate"]) {
                 netem.set("duplication", p.percent(word)?);
                 if p.optional(units::percent).is_some() {
@@ -65,10 +67,7 @@ impl Netem {
                 netem.rate = Some(p.rate(word)?);
                 if !p.list(3).is_empty() || p.skip("packetoverhead") {
                     p.list(1);
-                    p.note(
-                        word,
-                        "packets have the length that the scenario gives them; `cake` adds the bytes of a link layer.",
-                    );
+                    p.note(word, "add the bytes of the link layer by hand: `framing` of the link has them.");
                 }
             } else if begins(word, &["slot"]) {
                 netem.slot(&mut p, word)?;
@@ -77,7 +76,8 @@ impl Netem {
                 p.optional(units::percent);
                 p.note(word, "receivers discard damaged packets: add the part to impairments.loss.");
             } else if begins(word, &["distribution"]) {
-                if !p.skip("uniform") {
+                delay.is_normal = p.skip("normal");
+                if !delay.is_normal && !p.skip("uniform") {
                     p.note_value(word, "the jitter is uniform.")?;
                 }
             } else if begins(word, &["ecn"]) {
@@ -93,6 +93,7 @@ impl Netem {
     }
 
     fn set(&mut self, key: &str, value: impl std::fmt::Display) {
+        self.impairments.retain(|(known, _)| known != key);
         self.impairments.push((key.to_owned(), value.to_string()));
     }
 
@@ -120,7 +121,15 @@ impl Netem {
     /// Without early packets the shortest delay is the link's, and the jitter is the rest. Early packets have no delay
     /// at all in Linux: there, all of it is jitter.
     fn delay(&mut self, delay: &Delay, p: &mut Parameters<'_, '_>) {
-        let Delay { delay, jitter, correlation, early, gap } = *delay;
+        let Delay { delay, jitter, correlation, early, gap, is_normal } = *delay;
+        // A gap alone sends each packet at its end early (`netem_change`).
+        let early = early.or_else(|| gap.filter(|gap| *gap > 0).map(|_| (1.0, 0.0)));
+        if is_normal && early.is_none() && Span::ZERO < jitter && jitter <= delay {
+            return self.normal_delay(delay, jitter, correlation, p);
+        }
+        if is_normal && jitter > Span::ZERO {
+            p.note(p.kind, "the jitter is uniform, since a normal one needs a longer delay and no early packets.");
+        }
         let high = Span::from_picoseconds(delay.picoseconds().saturating_add(jitter.picoseconds()));
         let low = delay.saturating_sub(jitter);
         if jitter > delay {
@@ -143,6 +152,20 @@ impl Netem {
         }
         if jitter > Span::ZERO && correlation > 0.0 {
             self.set("jitter_correlation", correlation);
+        }
+    }
+
+    /// netem's table ends at four deviations; a delay is never below zero.
+    fn normal_delay(&mut self, delay: Span, deviation: Span, correlation: f64, p: &mut Parameters<'_, '_>) {
+        let mean = delay.min(Span::from_picoseconds(deviation.picoseconds().saturating_mul(4)));
+        self.delay = Some(delay - mean);
+        self.set(
+            "jitter",
+            format!("{{ normal = {{ mean = \"{}\", deviation = \"{}\" }} }}", span(mean), span(deviation)),
+        );
+        self.set("reordering", true);
+        if correlation > 0.0 {
+            p.note(p.kind, "draws of a normal jitter are independent.");
         }
     }
 }

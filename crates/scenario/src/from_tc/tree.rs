@@ -205,7 +205,16 @@ impl Interfaces {
             let old = &mut interface.qdiscs[index];
             let is_same = old.kind.text == kind.text && (head.handle == 0 || head.handle == old.handle);
             if verb == Verb::Change && is_same {
-                old.words.extend(head.words);
+                if CHANGES_ONLY_WHAT_IS_GIVEN.contains(&kind.text.as_str()) {
+                    old.words.extend(head.words);
+                } else {
+                    old.words = head.words;
+                    if kind.text == "netem" {
+                        let text = "netem: of a change only the new parameters count; Linux keeps rate, slot, reorder \
+                                    and corrupt, if they are not given.";
+                        self.notes.push(note(&kind, text.to_owned()));
+                    }
+                }
                 return Ok(());
             }
             interface.remove(index);
@@ -234,7 +243,7 @@ impl Interfaces {
             Some(parent) => parent,
         };
         match old {
-            Some(old) if verb == Verb::Change => interface.classes[old].words.extend(head.words),
+            // The parameters of a class that are not given have their defaults again.
             Some(old) => interface.classes[old] = Class { parent, id, kind, words: head.words },
             None => interface.classes.push(Class { parent, id, kind, words: head.words }),
         }
@@ -253,11 +262,18 @@ impl Interfaces {
     }
 }
 
+/// The qdiscs that keep the parameters that a change does not name. Others have their defaults again, since `tc` sends
+/// all of them.
+const CHANGES_ONLY_WHAT_IS_GIVEN: [&str; 8] = ["codel", "fq_codel", "pie", "fq_pie", "fq", "hhf", "cake", "dualpi2"];
+
 impl Interface {
     /// Removes a qdisc, and what is below it.
     fn remove(&mut self, index: usize) {
         let mut removed = vec![self.qdiscs.remove(index).handle];
-        while let Some(handle) = removed.pop().filter(|handle| *handle > 0) {
+        while let Some(handle) = removed.pop() {
+            if handle == 0 {
+                continue;
+            }
             self.classes.retain(|class| class.id.major != handle);
             self.filters.retain(|filter| filter.qdisc != Some(handle));
             let is_below = |qdisc: &Qdisc| matches!(qdisc.parent, Parent::Class(id) if id.major == handle);
@@ -380,7 +396,10 @@ impl Head {
             }
             "stab" => {
                 rest.next();
-                notes.push(note(word, "stab: packets have the length that the scenario gives them.".to_owned()));
+                notes.push(note(
+                    word,
+                    "stab: add the bytes of the link layer by hand: `framing` of the link has them.".to_owned(),
+                ));
                 while rest.clone().next().is_some_and(|word| STAB.contains(&word.text.as_str())) {
                     rest.next();
                     rest.next();

@@ -142,6 +142,7 @@ pub(super) fn may_wait(queue: Option<&QueueSpec>) -> bool {
     let shapes = |queue: &QueueSpec| match queue {
         QueueSpec::Tbf(_) | QueueSpec::Htb(_) | QueueSpec::Cbq(_) | QueueSpec::Taprio(_) => true,
         QueueSpec::Cake(config) => config.bandwidth.is_some(),
+        QueueSpec::Fq(config) => config.flow_max_rate.is_some(),
         _ => false,
     };
     queue.is_some_and(|queue| shapes(queue) || queue.children().any(|child| may_wait(Some(child))))

@@ -25,6 +25,7 @@ const LARGEST_PACKET: u64 = 65_535;
 /// Bounds of a ping: a lost packet is remembered until its timeout.
 const SHORTEST_INTERVAL: Span = Span::from_microseconds(1);
 const LONGEST_TIMEOUT: Span = Span::from_seconds(60);
+const MOST_WAITING: u64 = 1_000_000;
 /// On periods that a packet may take on average: each costs time.
 const MOST_PERIODS: u64 = 1000;
 
@@ -161,7 +162,7 @@ fn tcp(group: &FlowGroup, config: &TcpConfig, at: &Path) -> Validity {
         u64::from(config.payload_bytes()) >= least,
         || path.key("segment"),
         || format!("a segment has room for {} B of a request", config.payload_bytes()),
-        &format!("expected segments with {least} B of payload, since a request of `app` is one segment"),
+        &format!("expected segments with {least} B of payload, since requests of `app` must not be cut"),
     )?;
     group.app.check(&at.key("app"))
 }
@@ -219,7 +220,11 @@ fn ping(ping: &Ping, path: &Path) -> Validity {
     }
     let message = || format!("a timeout of {} is out of bounds", ping.timeout);
     let holds = (SHORTEST_INTERVAL..=LONGEST_TIMEOUT).contains(&ping.timeout);
-    require(holds, || path.key("timeout"), message, "expected 1 us to 60 s")
+    require(holds, || path.key("timeout"), message, "expected 1 us to 60 s")?;
+    let PingInterval::Every(interval) = ping.interval else { return Ok(()) };
+    let waiting = ping.timeout.picoseconds() / interval.picoseconds().max(1);
+    let message = || format!("{waiting} packets are sent within the timeout of {}", ping.timeout);
+    require(waiting <= MOST_WAITING, || path.key("timeout"), message, "expected at most 1000000 packets within it")
 }
 
 fn steps(steps: &[RateStep], path: &Path) -> Validity {

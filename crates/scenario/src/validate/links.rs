@@ -64,7 +64,7 @@ fn data_packet(transport: &Transport) -> u64 {
         Transport::Tcp(config) => config.segment.0,
         Transport::Udp(udp) => match udp.packet {
             SizeDistribution::Uniform(_, high) => high.0,
-            SizeDistribution::Normal { mean, .. } => 2 * mean.0,
+            SizeDistribution::Normal { mean, .. } => (2 * mean.0).min(u64::from(u16::MAX)),
             drawn => drawn.mean().0,
         },
         Transport::Cells(cells) => cells.size.0,
@@ -122,7 +122,8 @@ fn trace(trace: &RateTrace, run: Span, path: &Path) -> Validity {
                 let holds = step.duration > Span::ZERO && step.duration <= DAY;
                 require(holds, || at.key("duration"), message, "expected more than 0 and at most 24 h")?;
             }
-            let period = steps.iter().fold(Span::ZERO, |sum, step| sum + step.duration);
+            let spans = steps.iter().map(|step| step.duration.picoseconds());
+            let period = Span::from_picoseconds(spans.fold(0, u64::saturating_add));
             let changes = run.picoseconds() / period.picoseconds().max(1) * steps.len() as u64;
             let message = || format!("the rate changes {changes} times, since the trace repeats after {period}");
             require(changes <= MOST_CHANGES, || path.clone(), message, "expected at most ten million changes in a run")

@@ -162,11 +162,13 @@ impl RoundTrips {
 
     fn answered(&mut self, sent: Time, now: Time) {
         let time = now.since(sent);
-        self.since_sample = (self.since_sample.0 + time, self.since_sample.1 + 1);
-        self.jitter.record(time);
-        if sent < self.from {
-            return self.jitter.begin_measurement();
+        if self.series.is_some() {
+            self.since_sample = (self.since_sample.0 + time, self.since_sample.1 + 1);
         }
+        if sent < self.from {
+            return;
+        }
+        self.jitter.record(time);
         self.least = Some(self.least.map_or(time, |least| least.min(time)));
         self.times.record(time);
     }

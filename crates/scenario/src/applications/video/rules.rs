@@ -134,7 +134,7 @@ impl Rule {
         let above = self.bitrates_bps[(last + 1).min(self.top())];
         let below = self.bitrates_bps[last.saturating_sub(1)];
         if bps >= above {
-            self.bitrates_bps.iter().take_while(|&&bitrate| bitrate < bps).count() - 1
+            self.bitrates_bps.iter().take_while(|&&bitrate| bitrate < bps).count().saturating_sub(1)
         } else if bps <= below {
             self.bitrates_bps.iter().take_while(|&&bitrate| bitrate <= bps).count().min(self.top())
         } else {
