@@ -4789,7 +4789,7 @@ A rule of rate adaptation. The first segment has the lowest bitrate.
 
 class Web(BaseModel):
     """
-    A user loads web pages over one connection, and reads each. The browser requests the main object, parses it, and requests the objects of the page, several at a time. The table `pages` has the times from the request of the main object to the last byte of the page. Without `main`, `objects` and `object` these are drawn by the 3GPP model.
+    A user loads web pages over one connection, and reads each. The browser requests the main object, parses it, and requests the objects of the page, several at a time. The table `pages` has the times from the request of the main object to the last byte of the page, or to the end of parsing where no object follows. Without `main`, `objects` and `object` these are drawn by the 3GPP model.
     """
 
     model_config = ConfigDict(

@@ -218,7 +218,7 @@ impl Application for Client {
     }
 }
 
-/// A request lies within one segment of TCP, so its bytes arrive together, and only one is unanswered.
+/// A segment of TCP has all bytes of a request, so they arrive together, and only one request is unanswered.
 struct Server {
     video: Video,
     /// Bytes of the requests that were answered.

@@ -20,7 +20,8 @@ use crate::validate::check::{DAY, Validity, check_span, check_transfer, require}
 
 /// A user loads web pages over one connection, and reads each. The browser requests the main object, parses it, and
 /// requests the objects of the page, several at a time. The table `pages` has the times from the request of the main
-/// object to the last byte of the page, or to the end of parsing where no object follows. Without `main`, `objects` and `object` these are drawn by the 3GPP model.
+/// object to the last byte of the page, or to the end of parsing where no object follows. Without `main`, `objects` and
+/// `object` these are drawn by the 3GPP model.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Web {
