@@ -166,6 +166,11 @@ impl RoundTrips {
             self.since_sample = (self.since_sample.0 + time, self.since_sample.1 + 1);
         }
         if sent < self.from {
+            // The last packet before the interval is compared with its first one.
+            if self.times.count() == 0 {
+                self.jitter.record(time);
+                self.jitter.begin_measurement();
+            }
             return;
         }
         self.jitter.record(time);
@@ -247,6 +252,8 @@ mod tests {
         found.answered(at(900), at(1020));
         found.answered(at(1000), at(1030));
         found.answered(at(1100), at(1140));
+        // A late answer of a packet that was sent before.
+        found.answered(at(950), at(1150));
         found.check(at(2000), Checkpoint::Sample);
         found.check(at(3000), Checkpoint::Sample);
         let Outcome { values, series, .. } = found.outcome();
@@ -263,6 +270,6 @@ mod tests {
         // 120 ms to 30 ms, 30 ms to 40 ms: the packet before the interval is only compared with.
         near("jitter_s", 0.050);
         let means = &series[0].1;
-        assert!((means[0] - 0.5).abs() < 1e-12 && (means[1] - 0.19 / 3.0).abs() < 1e-12 && means[2].is_nan());
+        assert!((means[0] - 0.5).abs() < 1e-12 && (means[1] - 0.39 / 4.0).abs() < 1e-12 && means[2].is_nan());
     }
 }
