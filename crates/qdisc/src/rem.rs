@@ -47,9 +47,8 @@ use forebay_units::{Bytes, QueueSize, Rate, Span};
 use crate::limit::{Limit, check_averaging_weight};
 use crate::memory::inline_bytes;
 use crate::require;
-use crate::{
-    Admission, Arrival, Backlog, DropReason, MarkReason, Offer, ParameterError, Ticket, Time, Verdict, uniform,
-};
+use crate::signal::early_verdict;
+use crate::{Admission, Arrival, Backlog, DropReason, Offer, ParameterError, Ticket, Time, Verdict};
 
 parameters! {
     /// Parameters of REM.
@@ -221,13 +220,11 @@ impl Admission for Rem {
             Some(size_factor) => self.probability * f64::from(arrival.len_bytes) * size_factor,
             None => self.probability,
         };
-        let signal = probability > 0.0 && uniform(offer.rng) < probability;
-        if signal && !(self.ecn && arrival.ecn.is_capable()) {
-            return Verdict::Drop(DropReason::Early);
+        let verdict = early_verdict(probability, self.ecn, arrival, offer.rng);
+        if !matches!(verdict, Verdict::Drop(_)) {
+            self.backlog.add(arrival.len_bytes);
         }
-        self.backlog.packets += 1;
-        self.backlog.bytes += u64::from(arrival.len_bytes);
-        if signal { Verdict::Mark(Ticket::default(), MarkReason::Early) } else { Verdict::Enqueue(Ticket::default()) }
+        verdict
     }
 
     fn release(&mut self, _ticket: Ticket, _len_bytes: u32, backlog: Backlog, now: Time) {

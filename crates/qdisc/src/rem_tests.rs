@@ -5,7 +5,7 @@ use alloc::vec;
 
 use super::*;
 use crate::test_support::{LINK, Offers, Port, Source, gauge};
-use crate::{Ecn, FlowKey};
+use crate::{Ecn, FlowKey, MarkReason};
 
 fn config() -> RemConfig {
     RemConfig::default()

@@ -64,13 +64,14 @@ fn a_download_in_the_same_queue_delays_pages() {
 
 #[test]
 fn video_takes_the_bitrate_that_fits() {
-    for (rate, least, most) in [("2 Mbps", 1.0e6, 1.92e6), ("20 Mbps", 4.5e6, 6.0e6)] {
-        let result = simulate(&text(rate, "\"drop_tail\"", "video = {}", ""));
-        let videos = &result.videos;
+    // The low bitrates of the start are in the buffer for up to 25 s.
+    for (rate, least, most) in [("2 Mbps", 1.4e6, 1.92e6), ("20 Mbps", 5.999e6, 6.001e6)] {
+        let late = text(rate, "\"drop_tail\"", "video = {}", "").replace("warmup = \"10 s\"", "warmup = \"40 s\"");
+        let videos = simulate(&late).videos;
         let bitrate = videos.floats("bitrate_mean_bps")[0];
         assert!((least..=most).contains(&bitrate), "{rate}: {bitrate}");
         assert_eq!(videos.counts("stalls")[0], 0);
-        assert!((videos.floats("played_s")[0] - 50.0).abs() < 1e-6, "it plays all the time");
+        assert!((videos.floats("played_s")[0] - 20.0).abs() < 1e-6, "it plays all the time");
         assert!((0.02..0.5).contains(&videos.floats("startup_s")[0]));
     }
 }

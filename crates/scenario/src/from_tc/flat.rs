@@ -82,22 +82,31 @@ pub(super) fn fq_codel(p: &mut Parameters<'_, '_>) -> Result<QueueSpec, Fault> {
 const PIE_GAIN: f64 = 1.0 / 16.0;
 const RATE_ESTIMATOR: &str = "the delay is that of the packets; an estimate from the departure rate is not offered.";
 
+/// Reads a word of PIE's law into the fields that both configurations have by the same names.
+macro_rules! pie_words {
+    ($config:ident, $p:ident, $word:ident) => {
+        match $word.text.as_str() {
+            "target" => $config.target = $p.time($word)?,
+            "tupdate" => $config.update_interval = $p.time($word)?,
+            "alpha" => $config.alpha = $p.number($word)? * PIE_GAIN,
+            "beta" => $config.beta = $p.number($word)? * PIE_GAIN,
+            "ecn" => $config.ecn = true,
+            "noecn" => $config.ecn = false,
+            "bytemode" => $config.byte_mode = true,
+            "nobytemode" => $config.byte_mode = false,
+            "dq_rate_estimator" => $p.note($word, RATE_ESTIMATOR),
+            "no_dq_rate_estimator" => {}
+            _ => return Err($p.unknown($word)),
+        }
+    };
+}
+
 pub(super) fn pie(p: &mut Parameters<'_, '_>) -> Result<QueueSpec, Fault> {
     let mut config = PieConfig { preset: PiePreset::Linux, ..PieConfig::default() };
     while let Some(word) = p.next() {
         match word.text.as_str() {
             "limit" => config.limit = p.packets(word)?,
-            "target" => config.target = p.time(word)?,
-            "tupdate" => config.update_interval = p.time(word)?,
-            "alpha" => config.alpha = p.number(word)? * PIE_GAIN,
-            "beta" => config.beta = p.number(word)? * PIE_GAIN,
-            "ecn" => config.ecn = true,
-            "noecn" => config.ecn = false,
-            "bytemode" => config.byte_mode = true,
-            "nobytemode" => config.byte_mode = false,
-            "dq_rate_estimator" => p.note(word, RATE_ESTIMATOR),
-            "no_dq_rate_estimator" => {}
-            _ => return Err(p.unknown(word)),
+            _ => pie_words!(config, p, word),
         }
     }
     Ok(QueueSpec::Pie(config))
@@ -109,20 +118,10 @@ pub(super) fn fq_pie(p: &mut Parameters<'_, '_>) -> Result<QueueSpec, Fault> {
         match word.text.as_str() {
             "limit" => config.limit = p.packets(word)?,
             "flows" => config.flows = p.integer(word)?,
-            "target" => config.target = p.time(word)?,
-            "tupdate" => config.update_interval = p.time(word)?,
-            "alpha" => config.alpha = p.number(word)? * PIE_GAIN,
-            "beta" => config.beta = p.number(word)? * PIE_GAIN,
             "quantum" => config.quantum = p.size(word)?,
             "memory_limit" => config.memory_limit = p.size(word)?,
             "ecn_prob" => config.mark_threshold = p.percent(word)?,
-            "ecn" => config.ecn = true,
-            "noecn" => config.ecn = false,
-            "bytemode" => config.byte_mode = true,
-            "nobytemode" => config.byte_mode = false,
-            "dq_rate_estimator" => p.note(word, RATE_ESTIMATOR),
-            "no_dq_rate_estimator" => {}
-            _ => return Err(p.unknown(word)),
+            _ => pie_words!(config, p, word),
         }
     }
     Ok(QueueSpec::FqPie(config))

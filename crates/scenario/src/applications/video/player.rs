@@ -40,7 +40,6 @@ struct Request {
 /// The experience of the viewer in the measured interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    started: Option<Time>,
     /// The time from the request of the first segment to its end.
     startup: Span,
     segments: u64,
@@ -90,9 +89,8 @@ impl Player {
     /// Requests the next segment: its bitrate.
     pub fn request(&mut self, now: Time) -> usize {
         self.play_until(now);
-        if self.seen.started.is_none() {
-            self.seen.started = Some(now);
-        } else {
+        // The first segment has the lowest bitrate, and was not received yet.
+        if self.seen.last.is_some() {
             self.level = self.rule.choose(self.buffered().seconds(), self.level);
         }
         self.left -= 1;
@@ -114,7 +112,7 @@ impl Player {
         let first_byte = first_byte.filter(|&first| first < now).unwrap_or(at);
         let (time, latency) = (now.since(first_byte), first_byte.since(at));
         self.rule.received(8.0 * bytes as f64, time.seconds(), latency.seconds());
-        if self.seen.segments == 0 && self.seen.last.is_none() {
+        if self.seen.last.is_none() {
             self.seen.startup = now.since(at);
         }
         self.seen.segments += 1;
@@ -167,8 +165,8 @@ impl Player {
     /// The warm-up ends.
     pub fn begin_measurement(&mut self, now: Time) {
         self.play_until(now);
-        let Seen { started, startup, last, .. } = self.seen;
-        self.seen = Seen { started, startup, last, ..Seen::default() };
+        let Seen { startup, last, .. } = self.seen;
+        self.seen = Seen { startup, last, ..Seen::default() };
     }
 
     /// Samples the bitrate that is played, zero while nothing is, and the buffer.
