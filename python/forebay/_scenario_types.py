@@ -7079,6 +7079,10 @@ class Graph(BaseModel):
     """
     Which of several equally short paths a packet takes. With `congestion_management`: `single`.
     """
+    reroute_after: Span | None = None
+    """
+    How long after the start of an outage routes avoid the link, and after its end take it again. A shorter outage changes no route. Not with Ethernet switches. Default: routes do not change.
+    """
     adapter: Annotated[Adapter, Field(validate_default=True)] = {
         "voq_limit": None,
         "rate_limiters": None,

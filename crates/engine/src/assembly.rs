@@ -6,6 +6,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `graph.rs` | nodes, links, and the paths of flows |
+//! | `detours.rs` | routes around links that are avoided for a time |
 //! | `hosts.rs`, `placement.rs` | which hosts run together, and where endpoints are |
 //! | `channels.rs` | the channels between nodes of the driver, and their load |
 //! | `ways.rs` | the tables by which packets find their next node |
@@ -14,6 +15,7 @@
 
 pub(crate) mod adapter_flows;
 pub(crate) mod channels;
+pub(crate) mod detours;
 pub(crate) mod ethernet;
 pub(crate) mod graph;
 pub(crate) mod hosts;
@@ -55,7 +57,9 @@ use crate::packet::FlowId;
 use crate::packet::side_tables::SideTables;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
-use crate::spec::{AdapterSpec, CrossbarSpec, EthernetSwitchSpec, LinkId, NodeIndex, NodeSpec, Probes, Transport};
+use crate::spec::{
+    AdapterSpec, CrossbarSpec, EthernetSwitchSpec, LinkId, NodeIndex, NodeSpec, Probes, RouteChange, Transport,
+};
 
 /// A network as its builder describes it.
 pub(crate) struct Description {
@@ -67,6 +71,7 @@ pub(crate) struct Description {
     pub links: Links,
     pub flows: Flows,
     pub paths: PathPolicyConfig,
+    pub route_changes: Vec<RouteChange>,
     /// Datagrams that may wait at a host for its own uplink.
     pub device_queue_limit: Option<u32>,
     /// The table of transfers that are complete.
@@ -83,7 +88,8 @@ impl Description {
     pub fn assemble(&mut self) -> Result<Windows, RunError> {
         let Self { seed, measured, .. } = *self;
         let edges = self.links.all.iter().map(|link| link.edge).collect();
-        let graph = Graph::new(&self.nodes, &self.node_names, edges, &self.flows, &self.paths, seed)?;
+        let graph =
+            Graph::new(&self.nodes, &self.node_names, edges, &self.flows, (&self.paths, &self.route_changes), seed)?;
         let numbers = Numbers::new(&self.flows);
         let of_links = LinkUse::new(&graph, &self.links.all, &self.flows)?;
         let hosts = Hosts::new(&graph, &self.links.all, &self.flows, &numbers, |link| of_links.delay(link))?;

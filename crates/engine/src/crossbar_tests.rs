@@ -18,7 +18,8 @@ fn voqs() -> Inputs {
 fn bench(inputs: Inputs) -> OneNode {
     let mut table = TableBuilder::default();
     let next_hops: [&[u32]; 4] = [&[0], &[1], &[0], &[1]];
-    let to_output = table.add_by_destination(next_hops.into_iter(), |output| output, None);
+    let to_output =
+        table.add_by_destination(0..4, |_, destination| next_hops[destination as usize], |output| output, None);
     let speedup = "1".parse().expect("a speedup");
     let crossbar = Crossbar::new(CrossbarParts {
         name: "switch".into(),

@@ -4,7 +4,7 @@
 //! metric; hosts forward nothing. One tree of shortest paths serves all hosts behind the same node.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use crate::spec::{LinkId, NodeIndex};
 
@@ -87,6 +87,8 @@ struct Graph<'a> {
     out: Adjacency,
     /// The place of each link in the order of all, the same in both directions.
     places: Vec<u32>,
+    /// Links that no path takes.
+    avoided: &'a BTreeSet<LinkId>,
 }
 
 /// The links at each node, in their order.
@@ -137,6 +139,17 @@ impl Forwarding {
     /// destinations.
     #[must_use]
     pub fn new(forwards: &[bool], edges: &[Edge], ends: impl Iterator<Item = NodeIndex>) -> Self {
+        Self::avoiding(&BTreeSet::new(), forwards, edges, ends)
+    }
+
+    /// The same, where no path takes a link of `avoided`. A node with a single link sends everything on it even then.
+    #[must_use]
+    pub fn avoiding(
+        avoided: &BTreeSet<LinkId>,
+        forwards: &[bool],
+        edges: &[Edge],
+        ends: impl Iterator<Item = NodeIndex>,
+    ) -> Self {
         let mut numbers = vec![NONE; forwards.len()];
         let mut destinations = Vec::new();
         for node in ends {
@@ -145,7 +158,7 @@ impl Forwarding {
                 destinations.push(node);
             }
         }
-        let graph = Graph::new(forwards, edges);
+        let graph = Graph::new(forwards, edges, avoided);
         let mut hops = Vec::new();
         let row = |node: NodeIndex| match graph.out.of(node) {
             [only] => Row::Only(*only),
@@ -171,7 +184,8 @@ impl Forwarding {
                 let hop = forwarding.add_set(hops);
                 forwarding.enter(node, destinations.iter().map(|&(destination, _)| (destination, hop)));
             }
-            let at_root = destinations.iter().filter_map(|&(destination, last)| Some((destination, last?)));
+            let last = |last: Option<LinkId>| last.filter(|last| !avoided.contains(last));
+            let at_root = destinations.iter().filter_map(|&(destination, link)| Some((destination, last(link)?)));
             forwarding.enter(root, at_root);
         }
         forwarding
@@ -286,7 +300,7 @@ impl Forwarding {
 }
 
 impl<'a> Graph<'a> {
-    fn new(forwards: &'a [bool], edges: &'a [Edge]) -> Self {
+    fn new(forwards: &'a [bool], edges: &'a [Edge], avoided: &'a BTreeSet<LinkId>) -> Self {
         let nodes = forwards.len();
         let (into, out) =
             (Adjacency::new(nodes, edges, |edge| edge.to), Adjacency::new(nodes, edges, |edge| edge.from));
@@ -307,7 +321,13 @@ impl<'a> Graph<'a> {
             }
             *taken += 1;
         }
-        Self { edges, forwards, into, out, places }
+        Self { edges, forwards, into, out, places, avoided }
+    }
+
+    /// The links into a node that paths may take, each with its edge.
+    fn usable_into(&self, node: NodeIndex) -> impl Iterator<Item = (LinkId, Edge)> {
+        let usable = self.into.of(node).iter().filter(|link| !self.avoided.contains(link));
+        usable.map(|&link| (link, self.edges[link as usize]))
     }
 
     /// The root of the tree that leads to a destination: the node before it, if there is only one, or itself.
@@ -344,8 +364,7 @@ impl Tree {
             }
             self.costs[node as usize] = Some(cost);
             self.reached.push(node);
-            for &link in graph.into.of(node) {
-                let Edge { from, metric, .. } = graph.edges[link as usize];
+            for (link, Edge { from, metric, .. }) in graph.usable_into(node) {
                 if graph.forwards[from as usize] && self.costs[from as usize].is_none() {
                     next.push(Reverse((cost.plus(metric, graph.places[link as usize]), from)));
                 }
@@ -359,10 +378,9 @@ impl Tree {
         let mut hops: Vec<(NodeIndex, Cost, LinkId)> = Vec::new();
         for &node in &self.reached {
             let Some(cost) = self.costs[node as usize] else { continue };
-            hops.extend(graph.into.of(node).iter().filter_map(|&link| {
-                let Edge { from, metric, .. } = graph.edges[link as usize];
-                of(from).then(|| (from, cost.plus(metric, graph.places[link as usize]), link))
-            }));
+            let cost = |link: LinkId, metric| cost.plus(metric, graph.places[link as usize]);
+            let from_nodes = graph.usable_into(node).filter(|(_, edge)| of(edge.from));
+            hops.extend(from_nodes.map(|(link, Edge { from, metric, .. })| (from, cost(link, metric), link)));
         }
         hops.sort_unstable();
         hops.chunk_by(|one, other| one.0 == other.0)

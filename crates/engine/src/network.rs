@@ -19,7 +19,7 @@ use crate::observe::transfers::{SharedTable, TransferTable};
 use crate::packet::FlowId;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
-use crate::spec::{FlowSpec, LinkId, LinkSpec, NodeIndex, NodeSpec, Probes, TcpData, Transport};
+use crate::spec::{FlowSpec, LinkId, LinkSpec, NodeIndex, NodeSpec, Probes, RouteChange, TcpData, Transport};
 
 /// Collects nodes, links and flows; [`NetworkBuilder::build`] makes the network.
 pub struct NetworkBuilder {
@@ -39,6 +39,7 @@ impl NetworkBuilder {
             links: Links::default(),
             flows: Flows::default(),
             paths: PathPolicyConfig::default(),
+            route_changes: Vec::new(),
             device_queue_limit: None,
             transfer_table: None,
             watched_senders: BTreeSet::new(),
@@ -54,6 +55,12 @@ impl NetworkBuilder {
     /// Sets which of several equal paths packets take. Without a call it is a single one.
     pub fn choose_paths(&mut self, policy: PathPolicyConfig) {
         self.network.paths = policy;
+    }
+
+    /// Changes routes during the run, in the order of time. Without a call they do not change. An Ethernet keeps those
+    /// of the start.
+    pub fn change_routes(&mut self, changes: Vec<RouteChange>) {
+        self.network.route_changes = changes;
     }
 
     /// Writes the transfers that arrive during the run into `table` as they are completed. The order of flows in it

@@ -6,6 +6,7 @@
 //! | `link.rs` | a link and the queue at its sending end |
 //! | `impairments.rs` | loss, duplication, delay and order of packets after their transmission |
 //! | `flow.rs`, `traffic.rs` | flows, their transports and applications; when sources send |
+//! | `detour.rs` | routes that change during a run |
 //! | `crossbar.rs` | a router with a fabric |
 //! | `ethernet.rs` | Ethernet switches and adapters |
 //! | `links.rs`, `flows.rs` | all links and all flows of a network |
@@ -13,6 +14,7 @@
 //! | `distribution.rs` | the distributions of traffic |
 
 pub(crate) mod crossbar;
+pub(crate) mod detour;
 pub(crate) mod distribution;
 pub(crate) mod ethernet;
 pub(crate) mod flow;
@@ -25,6 +27,7 @@ pub(crate) mod probes;
 pub(crate) mod traffic;
 
 pub use crossbar::{CrossbarSpec, Inputs};
+pub use detour::RouteChange;
 pub use distribution::Distribution;
 pub use ethernet::{AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl};
 pub use flow::{FlowSpec, Ping, TcpData, Transfers, Transport};

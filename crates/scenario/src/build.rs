@@ -56,6 +56,9 @@ pub(crate) fn network(
     if let Some(paths) = plan.outline.paths {
         builder.choose_paths(paths.clone());
     }
+    if let Some(after) = plan.outline.reroute_after {
+        builder.change_routes(plan.route_changes(after));
+    }
     let watched = watched_flows(&plan, scenario);
     let losing = links::losing_flows(&plan, scenario);
     let host_times = HostTimes::new(&plan, scenario);

@@ -11,6 +11,7 @@ mod ethernet;
 mod graph;
 pub(crate) mod home;
 mod named;
+pub(crate) mod outages;
 pub(crate) mod outline;
 mod star;
 mod switch;

@@ -5,18 +5,27 @@ mod small_queues;
 
 use std::collections::BTreeSet;
 
+use forebay_qdisc::Time;
 use forebay_records::Warning;
 use forebay_switching::PathPolicyConfig;
 use petgraph::unionfind::UnionFind;
 
 use crate::plan::Plan;
+use crate::plan::outages::CutOff;
 use crate::plan::outline::Outline;
 use crate::schema::{Pause, ScenarioSpec};
 
 /// The warnings of a run of `spec`, which writes no files unless `writes_files`.
 pub(crate) fn warnings(spec: &ScenarioSpec, writes_files: bool) -> Vec<Warning> {
     let small_queues = small_queues::uplinks_with_queues(spec);
-    let single = [equal_paths(spec), outages(spec), traces(spec, writes_files), lossy_ethernet(spec), small_queues];
+    let single = [
+        equal_paths(spec),
+        outages(spec),
+        unreachable_hosts(spec),
+        traces(spec, writes_files),
+        lossy_ethernet(spec),
+        small_queues,
+    ];
     single.into_iter().flatten().chain(sizes::cut_sizes(spec)).collect()
 }
 
@@ -39,6 +48,9 @@ fn lossy_ethernet(spec: &ScenarioSpec) -> Option<Warning> {
 /// Where a link is down while another way leads to its far end.
 fn outages(spec: &ScenarioSpec) -> Option<Warning> {
     let outline = Outline::new(spec);
+    if outline.reroute_after.is_some() {
+        return None;
+    }
     let has_other_way = |ends: [u32; 2]| {
         let forwards = |node: u32| ends.contains(&node) || outline.kind(node).forwards();
         let mut connected = UnionFind::new(outline.nodes.len());
@@ -53,7 +65,36 @@ fn outages(spec: &ScenarioSpec) -> Option<Warning> {
     let (_, direction) = down.find(|&(ends, _)| has_other_way(ends))?;
     Some(Warning {
         text: format!("`{}` is down for a time, and packets take no other way meanwhile", direction.link_name("")),
-        remedy: "routes do not change during a run: packets that the link sends then are lost".into(),
+        remedy: "packets that the link sends then are lost; with `reroute_after` in the table of the topology routes \
+                 follow"
+            .into(),
+    })
+}
+
+/// Where routes follow outages, but no path leads to a host for a time.
+fn unreachable_hosts(spec: &ScenarioSpec) -> Option<Warning> {
+    Outline::new(spec).reroute_after?;
+    let plan = Plan::new(spec, spec.seed);
+    let end = Time::ZERO + spec.duration;
+    let cut_off: Vec<CutOff> = plan.cut_off().into_iter().filter(|cut_off| cut_off.from < end).collect();
+    let CutOff { ends: (source, destination), from, to, link } = cut_off.first()?;
+    let name = |node: u32| plan.nodes[node as usize].name.as_str();
+    let until = if *to < end { format!("until {to}") } else { "until the end".into() };
+    let pairs: BTreeSet<(u32, u32)> =
+        cut_off.iter().map(|CutOff { ends: (a, b), .. }| (*a.min(b), *a.max(b))).collect();
+    let others = match pairs.len() - 1 {
+        0 => String::new(),
+        1 => "; so it is for one more pair of hosts".into(),
+        more => format!("; so it is for {more} more pairs of hosts"),
+    };
+    Some(Warning {
+        text: format!(
+            "`{}` cannot be reached from `{}` from {from} {until}: no path leads around `{}`{others}",
+            name(*destination),
+            name(*source),
+            plan.links[*link as usize].name,
+        ),
+        remedy: "packets stay on their usual route, and are lost on the link that is down".into(),
     })
 }
 
@@ -158,6 +199,28 @@ mod tests {
         let detour = links(&(link("L", "S", ", metric = 2") + &link("S", "R", "")));
         let expected = "`L->R` is down for a time, and packets take no other way meanwhile";
         assert_eq!(texts(&graph(&detour.replace(&link("L", "R", ", metric = 2"), &link("L", "R", down)))), [expected]);
+    }
+
+    #[test]
+    fn hosts_that_cannot_be_reached_are_named_where_routes_follow() {
+        let follow = |text: String| text.replace("[topology.graph]", "[topology.graph]\nreroute_after = \"1 ms\"");
+        let down = ", down = [{ from = \"100 ms\", to = \"200 ms\" }]";
+        let one_way = links("").replace(&link("L", "R", ", metric = 2"), &link("L", "R", down));
+        let expected = "`c` cannot be reached from `a` from 100 ms until 200 ms: no path leads around `L->R`; so it is \
+                        for one more pair of hosts";
+        assert_eq!(texts(&follow(graph(&one_way))), [expected]);
+        let detour = one_way.clone() + &link("L", "S", ", metric = 2") + &link("S", "R", "");
+        assert_eq!(texts(&follow(graph(&detour))), [""; 0]);
+        // The way around goes down later, and does not come back.
+        let both = one_way + &link("L", "S", ", metric = 2, down = [{ from = \"150 ms\" }]") + &link("S", "R", "");
+        let expected = expected.replace("100 ms", "150 ms");
+        assert_eq!(texts(&follow(graph(&both))), [expected]);
+        // Only the way back of a flow of datagrams, which does not matter.
+        let back = format!("{}, reverse = {{ rate = \"1 Gbps\", delay = \"1 us\"{down} }}", ", metric = 2");
+        let one_way = links("").replace(&link("L", "R", ", metric = 2"), &link("L", "R", &back));
+        let udp = "transport.udp = { packet = \"100 B\", constant = { rate = \"1 Mbps\" } }";
+        assert_eq!(texts(&follow(graph(&one_way)).replace("transport = \"tcp\"", udp)), [""; 0]);
+        assert_eq!(texts(&follow(graph(&one_way))).len(), 1);
     }
 
     #[test]

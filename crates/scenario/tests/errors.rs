@@ -286,6 +286,17 @@ const GRAPH_MISTAKES: &[(&str, &str, &str)] = &[
     ("graph_missing_sink", "from = \"a\"\nto = \"b\"", "from = \"a\""),
     ("graph_unknown_node", "from = \"r\"", "from = \"router\""),
     ("graph_two_nodes_of_a_name", "{ name = \"c\" }", "{ name = \"b\" }"),
+    (
+        "graph_reroute_after_days",
+        "topology.graph.nodes",
+        "topology.graph.reroute_after = \"90000 s\"\ntopology.graph.nodes",
+    ),
+    (
+        "graph_reroute_with_ethernet",
+        "nodes = [{ name = \"a\" }, { name = \"b\" }, { name = \"c\" }, { name = \"r\", kind = \"router\" }]",
+        "reroute_after = \"1 s\"\ntopology.graph.nodes = [{ name = \"a\" }, { name = \"b\" }, { name = \"r\", kind = \
+         \"ethernet_switch\" }]",
+    ),
 ];
 
 #[test]

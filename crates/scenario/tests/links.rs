@@ -243,6 +243,76 @@ fn a_link_that_is_down_loses_what_it_sends() {
     assert_eq!(count(&result.flows, "f", "packets_dropped"), lost);
 }
 
+/// Two routers with a way around the link between them. The link is down from 1 s to 2 s. 1000 packets a second each
+/// way; both ways take 1 ms to come to the link.
+fn detour(keys: &str) -> RunResult {
+    let flow = |from: &str, to: &str| {
+        format!(
+            r#"
+            [[flows]]
+            name = "{from}"
+            from = "{from}"
+            to = "{to}"
+            transport.udp = {{ packet = "1000 B", constant = {{ rate = "8 Mbps" }} }}
+            "#
+        )
+    };
+    let link = |from: &str, to: &str, keys: &str| {
+        format!(
+            "{{ from = \"{from}\", to = \"{to}\", rate = \"8 Gbps\", delay = \"1 ms\", queue = \"drop_tail\"{keys} }},"
+        )
+    };
+    simulate(&format!(
+        r#"
+        duration = "3 s"
+        host_jitter = "none"
+        [topology.graph]
+        {keys}
+        nodes = [
+            {{ name = "a" }}, {{ name = "b" }},
+            {{ name = "l", kind = "router" }}, {{ name = "r", kind = "router" }}, {{ name = "m", kind = "router" }},
+        ]
+        links = [{}]
+        {}
+        "#,
+        link("a", "l", "")
+            + &link("b", "r", "")
+            + &link("l", "r", ", down = [{ from = \"1 s\", to = \"2 s\" }]")
+            + &link("l", "m", "")
+            + &link("m", "r", ""),
+        flow("a", "b") + &flow("b", "a"),
+    ))
+}
+
+#[test]
+fn routes_follow_an_outage_after_a_delay() {
+    let expected = [
+        // No route follows.
+        ("", 1000, 0),
+        // It is as long as the outage: too long.
+        ("reroute_after = \"1 s\"", 1000, 0),
+        ("reroute_after = \"100 ms\"", 100, 1000),
+        ("reroute_after = \"250.5 ms\"", 250, 1000),
+        ("reroute_after = \"0 s\"", 0, 1000),
+    ];
+    for (keys, lost, around) in expected {
+        let result = detour(keys);
+        for (there, back) in [("l->r", "l->m"), ("r->l", "r->m")] {
+            let columns = result.links.columns.iter();
+            // The column is there if a packet was lost.
+            let has_losses = columns.clone().any(|(name, _)| *name == "lost_outage");
+            let counted = if has_losses { count(&result.links, there, "lost_outage") } else { 0 };
+            assert!(counted.abs_diff(lost) <= 1, "{keys}: {:?}", result.links);
+            assert!(count(&result.links, back, "packets").abs_diff(around) <= 1, "{keys}: {:?}", result.links);
+        }
+        for flow in ["a", "b"] {
+            let on_the_way = 5;
+            let delivered = count(&result.flows, flow, "packets_delivered");
+            assert!(delivered.abs_diff(3000 - lost) <= on_the_way, "{keys}: {:?}", result.flows);
+        }
+    }
+}
+
 #[test]
 fn a_period_may_have_another_delay() {
     let mean = |keys: &str| star("1 s", keys, &cbr("40 Mbps")).flows.floats("delay_mean_s")[0];

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use forebay_qdisc::Span;
 use forebay_switching::congestion::CONTROL_FRAME_BYTES;
 
-use crate::assembly::graph::{Distinct, Graph, Kind, Stream};
+use crate::assembly::graph::{Distinct, Graph, Hop, Kind, Stream};
 use crate::assembly::hosts::{HostGroups, HostPlan};
 use crate::assembly::ways::DriverNodes;
 use crate::driver::node::NodeId;
@@ -42,7 +42,7 @@ impl<'a> LinkUse<'a> {
         for (flow, number) in flows.iter().zip(0_usize..) {
             for (stream, direction) in Stream::of(flow).into_iter().flatten().zip(2 * number..) {
                 shortest = shortest.min(stream.least_bytes);
-                graph.walk(stream, direction, |link| {
+                graph.walk(stream, direction, |Hop { link, .. }| {
                     let least = &mut least_bytes[link as usize];
                     *least = stream.least_bytes.min(*least);
                     flows_on[link as usize] += u32::from(direction % 2 == 0);
@@ -116,6 +116,11 @@ impl<'a> ChannelFinder<'a> {
         *known = delay.min(*known);
     }
 
+    /// Behind a link, or where its packets come from if it is a host's own, which they have `left` behind it.
+    fn behind(&self, link: LinkId, left: Sent) -> Sent {
+        self.nodes.of_link(link).map_or(left, |by| Sent { by, delay: self.of_links.delay(link) })
+    }
+
     /// Adds the channels to the sender of the next link.
     fn cross(&mut self, mut sent: Sent, link: LinkId) -> Sent {
         let from = self.graph.edges[link as usize].from;
@@ -126,32 +131,30 @@ impl<'a> ChannelFinder<'a> {
         }
         if let Some(sender) = self.nodes.of_link(link) {
             self.add(sent, sender);
-            sent = Sent { by: sender, delay: self.of_links.delay(link) };
         }
-        sent
+        self.behind(link, sent)
     }
 
     fn plan(&self, (group, host): (u32, u32)) -> &HostPlan {
         &self.groups.groups[group as usize][host as usize]
     }
 
-    /// Notes the node that comes next behind each link of a path that begins at `from` and ends at a node of the
-    /// driver.
-    fn note_next(&mut self, from: NodeIndex, path: &[LinkId], end: NodeId) {
+    /// Notes the node that comes next in front of a link, and behind it if packets end there, at a node of the driver.
+    /// They begin at `from`.
+    fn note_next(&mut self, from: NodeIndex, Hop { before, link, is_last }: Hop, end: NodeId) {
+        let sender = self.graph.edges[link as usize].from;
+        let fabric = (self.graph.kind(sender) == Kind::Crossbar).then(|| self.nodes.of_node(sender));
+        let next = fabric.or(self.nodes.of_link(link));
+        // A downlink is part of the group of its host, an uplink of its host.
+        let is_downlink = next.is_none() && self.nodes.group_behind(link).is_some();
         let NextNodes { behind, out_of } = &mut self.next;
-        let mut before = &mut out_of[from as usize];
-        for &link in path {
-            let sender = self.graph.edges[link as usize].from;
-            let fabric = (self.graph.kind(sender) == Kind::Crossbar).then(|| self.nodes.of_node(sender));
-            match fabric.or(self.nodes.of_link(link)) {
-                Some(node) => before.add(node),
-                // A downlink is part of the group of its host, an uplink of its host.
-                None if self.nodes.group_behind(link).is_some() => break,
-                None => {}
-            }
-            before = &mut behind[link as usize];
+        let in_front = before.map_or(&mut out_of[from as usize], |before| &mut behind[before as usize]);
+        if let Some(next) = next.or(is_downlink.then_some(end)) {
+            in_front.add(next);
         }
-        before.add(end);
+        if is_last && !is_downlink {
+            behind[link as usize].add(end);
+        }
     }
 
     /// A packet leaves the host of an endpoint, over its uplink if there is one.
@@ -168,7 +171,7 @@ impl<'a> ChannelFinder<'a> {
     /// If there is no path for a flow, or no adapter for frames.
     pub fn find(mut self, flows: &Flows, numbers: &Numbers, nodes: usize) -> Result<FoundChannels, RunError> {
         let mut loads = vec![0.0; nodes];
-        let mut path = Vec::new();
+        let mut hops: Vec<Hop> = Vec::new();
         for (flow, number) in flows.iter().zip(0_usize..) {
             let mut packets = 0.0;
             let (source, destination) = numbers.ends[number];
@@ -177,11 +180,11 @@ impl<'a> ChannelFinder<'a> {
                 return Err(RunError::Invariant(format!("`{}`: frames without adapters", flow.name)));
             }
             for (stream, direction) in Stream::of(flow).into_iter().flatten().zip(2 * number..) {
-                path.clear();
-                self.graph.walk(stream, direction, |link| path.push(link))?;
+                hops.clear();
+                self.graph.walk(stream, direction, |hop| hops.push(hop))?;
                 let is_data = direction % 2 == 0;
                 if is_data {
-                    let shares = path.iter().map(|&link| self.of_links.share_bps(link));
+                    let shares = hops.iter().map(|hop| self.of_links.share_bps(hop.link));
                     packets = shares.fold(f64::INFINITY, f64::min) / PACKET_BITS;
                 }
                 let (from, to) = if is_data { (source, destination) } else { (destination, source) };
@@ -192,23 +195,26 @@ impl<'a> ChannelFinder<'a> {
                 let mut load = |node: NodeId, cost: f64| loads[node as usize] += packets * cost;
                 // An adapter sends on its link itself.
                 let adapter = || Sent { by: self.nodes.of_node(stream.from), delay: Span::ZERO };
-                let mut sent = from.map_or_else(adapter, |host| self.leave(host));
-                load(sent.by, HOSTS);
-                for &link in &path {
+                let start = from.map_or_else(adapter, |host| self.leave(host));
+                load(start.by, HOSTS);
+                let end = to.map_or_else(|| self.nodes.of_node(stream.to), |(group, _)| self.nodes.of_group(group));
+                load(end, HOSTS);
+                for &hop in &hops {
+                    let mut sent = hop.before.map_or(start, |before| self.behind(before, start));
                     let before = sent.by;
-                    if self.nodes.of_link(link) == Some(before) {
-                        sent.delay = self.of_links.delay(link);
-                        continue;
+                    if self.nodes.of_link(hop.link) == Some(before) {
+                        sent.delay = self.of_links.delay(hop.link);
+                    } else {
+                        sent = self.cross(sent, hop.link);
                     }
-                    sent = self.cross(sent, link);
                     if sent.by != before {
                         load(sent.by, PORT);
                     }
+                    if hop.is_last {
+                        self.add(sent, end);
+                    }
+                    self.note_next(stream.from, hop, end);
                 }
-                let end = to.map_or_else(|| self.nodes.of_node(stream.to), |(group, _)| self.nodes.of_group(group));
-                self.add(sent, end);
-                load(end, HOSTS);
-                self.note_next(stream.from, &path, end);
             }
         }
         self.join_ethernet();

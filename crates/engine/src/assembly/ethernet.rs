@@ -7,7 +7,7 @@ use forebay_switching::congestion::CongestionPointId;
 
 use crate::assembly::Maker;
 use crate::assembly::adapter_flows::AdapterFlows;
-use crate::assembly::graph::{Kind, Stream};
+use crate::assembly::graph::{Hop, Kind, Stream};
 use crate::assembly::ports::{CountedQueue, MadeLink};
 use crate::driver::inbox::Arrivals;
 use crate::driver::node::PlacedNode;
@@ -95,7 +95,7 @@ impl Maker<'_> {
             for (stream, direction) in [data, back].into_iter().zip(2 * number..) {
                 let Some(stream) = stream else { continue };
                 let (mut has_switch, mut leaves) = (false, !self.graph.kind(stream.to).is_ethernet());
-                self.graph.walk(stream, direction, |link| {
+                self.graph.walk(stream, direction, |Hop { link, .. }| {
                     let sender = self.graph.edges[link as usize].from;
                     if self.graph.kind(sender) == Kind::EthernetSwitch {
                         outputs[sender as usize].push((direction as u32, link));

@@ -1,16 +1,18 @@
 //! The graph of a network: nodes, links, and the paths of flows.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use forebay_records::StringColumn;
 use forebay_records::random::salt;
 use forebay_switching::{PathPolicy, PathPolicyConfig};
 
+use crate::assembly::detours::Routing;
 use crate::error::RunError;
-use crate::forwarding::{Adjacency, Edge, Forwarding};
+use crate::forwarding::{Adjacency, Edge};
 use crate::packet::Packet;
 use crate::spec::flows::{Flow, Flows};
-use crate::spec::{LinkId, NodeIndex, NodeSpec};
+use crate::spec::{LinkId, NodeIndex, NodeSpec, RouteChange};
 
 /// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +68,7 @@ pub(crate) struct Graph {
     /// The number of each link among the inputs of the node at its far end, and among the outputs of its sender.
     pub inputs: Vec<u32>,
     pub outputs: Vec<u32>,
-    pub forwarding: Forwarding,
+    pub routing: Routing,
     /// The policy of each node; empty if each packet takes the first of several paths.
     policies: Vec<Option<Arc<dyn PathPolicy>>>,
     /// The entropy of each (flow, direction); empty likewise.
@@ -92,6 +94,16 @@ impl Stream {
     }
 }
 
+/// A link that packets take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hop {
+    /// The link before it; none at their source.
+    pub before: Option<LinkId>,
+    pub link: LinkId,
+    /// Whether they end behind it.
+    pub is_last: bool,
+}
+
 impl Graph {
     /// # Errors
     /// If a node has more inputs than packets can tell apart.
@@ -100,7 +112,7 @@ impl Graph {
         names: &StringColumn,
         edges: Vec<Edge>,
         flows: &Flows,
-        paths: &PathPolicyConfig,
+        (paths, changes): (&PathPolicyConfig, &[RouteChange]),
         seed: u64,
     ) -> Result<Self, RunError> {
         let kinds: Vec<Kind> = nodes.iter().map(Kind::of).collect();
@@ -116,9 +128,9 @@ impl Graph {
             |flow: &Flow<'_>| flow.transport.least_bytes().1.is_some() || kinds[flow.source as usize] == Kind::Adapter;
         let sources = flows.iter().filter(is_reached).map(|flow| flow.source);
         let ends = flows.iter().map(|flow| flow.destination).chain(sources);
-        let forwarding = Forwarding::new(&forwards, &edges, ends);
+        let routing = Routing::new(&forwards, &edges, ends, changes);
         let (mut policies, mut entropies) = (Vec::new(), Vec::new());
-        if paths.build(0).is_some() && forwarding.has_equal_paths() {
+        if paths.build(0).is_some() && routing.has_equal_paths() {
             let policy = |name: &str| paths.build(salt(seed, &format!("node/{name}/paths")));
             policies = names.iter().map(policy).collect();
             let entropy = |flow: &Flow<'_>, end| match flow.slot {
@@ -127,7 +139,7 @@ impl Graph {
             };
             entropies = flows.iter().flat_map(|flow| [entropy(&flow, "source"), entropy(&flow, "sink")]).collect();
         }
-        Ok(Self { kinds, edges, into, out, inputs, outputs, forwarding, policies, entropies })
+        Ok(Self { kinds, edges, into, out, inputs, outputs, routing, policies, entropies })
     }
 
     pub fn kind(&self, node: NodeIndex) -> Kind {
@@ -147,14 +159,14 @@ impl Graph {
     /// The destination of each (flow, direction), and what equal paths are chosen by. A source that no packets are sent
     /// to has a number of its own, by which disciplines tell hosts apart.
     pub fn destinations(&self, flows: &Flows) -> (Vec<u32>, Vec<u32>) {
-        let number = |node| self.forwarding.number(node).unwrap_or(self.forwarding.destinations() + node);
+        let number = |node| self.routing.usual.number(node).unwrap_or(self.routing.usual.destinations() + node);
         let numbers = flows.iter().flat_map(|flow| [number(flow.destination), number(flow.source)]).collect();
         (numbers, self.entropies.clone())
     }
 
-    /// The next link of the packets of a (flow, direction).
-    pub fn next_link(&self, node: NodeIndex, destination: u32, direction: usize) -> Option<LinkId> {
-        match self.forwarding.next_hops(node, destination) {
+    /// The next link of the packets of a (flow, direction), in the routes of this number.
+    fn next_link(&self, routes: usize, node: NodeIndex, destination: u32, direction: usize) -> Option<LinkId> {
+        match self.routing.next_hops(routes, node, destination) {
             [] => None,
             [only] => Some(*only),
             equal => {
@@ -164,21 +176,49 @@ impl Graph {
         }
     }
 
-    /// Calls `visit` for each link that the packets of a (flow, direction) take.
+    /// Calls `visit` for each link that the packets of a (flow, direction) take: in the order of their path, where
+    /// routes do not change.
     ///
     /// # Errors
     /// If no path leads to their destination.
-    pub fn walk(&self, stream: Stream, direction: usize, mut visit: impl FnMut(LinkId)) -> Result<(), RunError> {
+    pub fn walk(&self, stream: Stream, direction: usize, mut visit: impl FnMut(Hop)) -> Result<(), RunError> {
         let nowhere = || RunError::Invariant(format!("no path leads from node {} to {}", stream.from, stream.to));
-        let destination = self.forwarding.number(stream.to).ok_or_else(nowhere)?;
-        let (mut node, mut crossed) = (stream.from, 0);
-        while node != stream.to || crossed == 0 {
-            let link = self.next_link(node, destination, direction).ok_or_else(nowhere)?;
-            visit(link);
-            node = self.edges[link as usize].to;
+        let destination = self.routing.usual.number(stream.to).ok_or_else(nowhere)?;
+        let hop = |routes: usize, node: NodeIndex, before: Option<LinkId>| {
+            let link = self.next_link(routes, node, destination, direction).ok_or_else(nowhere)?;
+            Ok(Hop { before, link, is_last: self.edges[link as usize].to == stream.to })
+        };
+        if self.routing.count() > 1 {
+            return self.walk_all(stream.from, hop, visit);
+        }
+        let (mut next, mut crossed) = (hop(0, stream.from, None)?, 1);
+        visit(next);
+        while !next.is_last {
+            next = hop(0, self.edges[next.link as usize].to, Some(next.link))?;
+            visit(next);
             crossed += 1;
             if crossed > self.edges.len() {
                 return Err(nowhere());
+            }
+        }
+        Ok(())
+    }
+
+    /// The same where routes change: at each node the packets may find any of them.
+    fn walk_all(
+        &self,
+        from: NodeIndex,
+        hop: impl Fn(usize, NodeIndex, Option<LinkId>) -> Result<Hop, RunError>,
+        mut visit: impl FnMut(Hop),
+    ) -> Result<(), RunError> {
+        let (mut found, mut ahead) = (BTreeSet::new(), vec![(from, None)]);
+        while let Some((node, before)) = ahead.pop() {
+            for routes in 0..self.routing.count() {
+                let hop = hop(routes, node, before)?;
+                if found.insert((before, hop.link)) {
+                    visit(hop);
+                    ahead.extend((!hop.is_last).then(|| (self.edges[hop.link as usize].to, Some(hop.link))));
+                }
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use forebay_qdisc::Span;
 
-use crate::assembly::graph::{Distinct, Graph, Kind, Stream};
+use crate::assembly::graph::{Distinct, Graph, Hop, Kind, Stream};
 use crate::driver::node::NodeId;
 use crate::error::RunError;
 use crate::host::endpoints::{EndpointId, Numbers};
@@ -57,13 +57,14 @@ impl<'a> Use<'a> {
         let mut last = vec![Distinct::None; graph.kinds.len()];
         let mut first = vec![Distinct::None; numbers.flow_of.len()];
         each_stream(flows, numbers, |stream, direction, (from, _)| {
-            let mut ends = None;
-            graph.walk(stream, direction, |link| ends = Some((ends.map_or(link, |(first, _)| first), link)))?;
-            if let Some((first_link, last_link)) = ends {
-                first[from as usize].add(first_link);
-                last[stream.to as usize].add(last_link);
-            }
-            Ok(())
+            graph.walk(stream, direction, |hop| {
+                if hop.before.is_none() {
+                    first[from as usize].add(hop.link);
+                }
+                if hop.is_last {
+                    last[stream.to as usize].add(hop.link);
+                }
+            })
         })?;
         Ok(Self { graph, links, last, first })
     }
@@ -274,10 +275,12 @@ impl Hosts {
                 return Ok(());
             }
             let receiver = receivers.of(host, &self.plans[host as usize]);
-            let mut last = Feeder::Endpoint(from);
-            graph.walk(stream, direction, |link| last = node_of(link).map_or(last, Feeder::Node))?;
-            feeders.push((receiver, last));
-            Ok(())
+            // Links of hosts alone have no node: the first one, and the last one.
+            let feeder = |hop: Hop| node_of(hop.link).or_else(|| node_of(hop.before?));
+            graph.walk(stream, direction, |hop| {
+                let feeder = || feeder(hop).map_or(Feeder::Endpoint(from), Feeder::Node);
+                feeders.extend(hop.is_last.then(|| (receiver, feeder())));
+            })
         })?;
         feeders.sort_unstable();
         feeders.dedup();

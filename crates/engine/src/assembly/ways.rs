@@ -143,7 +143,8 @@ impl<'a> Ways<'a> {
         next: &'a NextNodes,
         places: &'a [NodeId],
     ) -> Self {
-        let (table, into, out_of) = (TableBuilder::default(), BTreeMap::new(), BTreeMap::new());
+        let table = TableBuilder::new(graph.routing.periods.clone());
+        let (into, out_of) = (BTreeMap::new(), BTreeMap::new());
         Self { graph, nodes, receiving, next, places, table, into, out_of }
     }
 
@@ -190,7 +191,7 @@ impl<'a> Ways<'a> {
         if let Some(&way) = self.out_of.get(&node) {
             return way;
         }
-        let way = match (self.graph.kind(node), self.graph.forwarding.only(node)) {
+        let way = match (self.graph.kind(node), self.graph.routing.usual.only(node)) {
             (Kind::Crossbar, _) => Way::to(self.place(Some(self.nodes.of_node(node)))),
             (_, Some(link)) => self.to(link),
             (_, None) => {
@@ -211,14 +212,14 @@ impl<'a> Ways<'a> {
 
     /// A table of its own for a node, with the `entry` of the next link.
     pub fn table_of(&self, node: NodeIndex, entry: impl Fn(LinkId) -> u32) -> (ForwardingTable, Way) {
-        let mut table = TableBuilder::default();
+        let mut table = TableBuilder::new(self.graph.routing.periods.clone());
         let way = self.add_table(&mut table, node, entry);
         (table.finish(), way)
     }
 
     fn add_table(&self, table: &mut TableBuilder, node: NodeIndex, entry: impl Fn(LinkId) -> u32) -> Way {
-        let forwarding = &self.graph.forwarding;
-        let hops = (0..forwarding.destinations()).map(|destination| forwarding.next_hops(node, destination));
-        table.add_by_destination(hops, entry, self.graph.policy(node))
+        let routing = &self.graph.routing;
+        let hops = |routes, destination| routing.next_hops(routes, node, destination);
+        table.add_by_destination(0..routing.usual.destinations(), hops, entry, self.graph.policy(node))
     }
 }

@@ -3,8 +3,10 @@
 //! A channel leads to one node, or to the ports of a router. There the table of the router has the port for each
 //! destination. The sender looks it up, so that the packet goes to that port at once.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use forebay_qdisc::Time;
 use forebay_switching::PathPolicy;
 
 use crate::driver::prefetch::prefetch;
@@ -21,8 +23,11 @@ pub(crate) const PACKETS_AHEAD: usize = 8;
 
 const WORD_BITS: usize = u64::BITS as usize;
 
-/// The bit of an entry that is a choice among equal paths.
+/// The bit of an entry that is a choice among several.
 const CHOICE: u32 = 1 << 31;
+
+/// How many choices back an equal one is looked for.
+const RECENT_CHOICES: usize = 8;
 
 /// An entry that leads nowhere.
 pub(crate) const NOWHERE: u32 = !CHOICE;
@@ -41,11 +46,35 @@ impl Way {
     }
 }
 
-/// One of several entries, the same one for all packets of a flow.
+/// The number of the routes that hold at a time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Periods(Arc<[(Time, usize)]>);
+
+impl Periods {
+    /// From each time on, the number of the routes, in the order of time.
+    pub fn new(changes: impl Iterator<Item = (Time, usize)>) -> Self {
+        Self(changes.collect())
+    }
+
+    /// How many different routes there are.
+    pub fn routes(&self) -> usize {
+        1 + self.0.iter().map(|&(_, number)| number).max().unwrap_or(0)
+    }
+
+    /// The number of the routes at `time`: 0 for the usual ones.
+    pub fn at(&self, time: Time) -> usize {
+        let begun = self.0.partition_point(|&(from, _)| from <= time);
+        begun.checked_sub(1).map_or(0, |last| self.0[last].1)
+    }
+}
+
+/// One of several entries.
 #[derive(Clone, Debug)]
-struct Choice {
-    entries: Box<[u32]>,
-    policy: Arc<dyn PathPolicy>,
+enum Choice {
+    /// The same one for all packets of a flow.
+    ByFlow { entries: Box<[u32]>, policy: Arc<dyn PathPolicy> },
+    /// By the routes that hold when the packet comes to the node.
+    ByTime(Box<[u32]>),
 }
 
 /// Makes the entries of a table, and the choices among them.
@@ -53,37 +82,62 @@ struct Choice {
 pub(crate) struct TableBuilder {
     entries: Vec<u32>,
     choices: Vec<Choice>,
+    periods: Periods,
 }
 
 impl TableBuilder {
-    /// Adds a way by destination, with the `entry` of the next hop there. `policy` chooses among several.
+    /// A table for routes that change in these `periods`.
+    pub fn new(periods: Periods) -> Self {
+        Self { entries: Vec::new(), choices: Vec::new(), periods }
+    }
+
+    /// Adds a way by destination, with the `entry` of the next hop there. `hops` are the next ones in the routes of a
+    /// number to a destination. `policy` chooses among several.
     pub fn add_by_destination<'a>(
         &mut self,
-        next_hops: impl Iterator<Item = &'a [LinkId]>,
+        destinations: Range<u32>,
+        hops: impl Fn(usize, u32) -> &'a [LinkId],
         entry: impl Fn(LinkId) -> u32,
         policy: Option<&Arc<dyn PathPolicy>>,
     ) -> Way {
-        let (first, first_choice) = (self.entries.len() as u32, self.choices.len());
-        for equal in next_hops {
-            let entry = match (equal, policy) {
-                ([], _) => NOWHERE,
-                (&[only], _) | (&[only, ..], None) => entry(only).min(NOWHERE),
-                (_, Some(policy)) => {
-                    let entries: Box<[u32]> = equal.iter().map(|&link| entry(link)).collect();
-                    // Destinations behind the same node have the same choice.
-                    if self.choices[first_choice..].last().is_none_or(|last| last.entries != entries) {
-                        self.choices.push(Choice { entries, policy: Arc::clone(policy) });
+        let (first, first_choice, routes) = (self.entries.len() as u32, self.choices.len(), self.periods.routes());
+        for destination in destinations {
+            let mut of_routes = |number| {
+                let equal = hops(number, destination);
+                match (equal, policy) {
+                    ([], _) => NOWHERE,
+                    (&[only], _) | (&[only, ..], None) => entry(only).min(NOWHERE),
+                    (_, Some(policy)) => {
+                        let entries = equal.iter().map(|&link| entry(link)).collect();
+                        self.add_choice(first_choice, entries, policy)
                     }
-                    CHOICE | (self.choices.len() as u32 - 1)
                 }
             };
-            self.entries.push(entry);
+            let usual = of_routes(0);
+            let others: Vec<u32> = (1..routes).map(of_routes).collect();
+            let changes = others.iter().any(|&entry| entry != usual);
+            if changes {
+                self.choices.push(Choice::ByTime(std::iter::once(usual).chain(others).collect()));
+            }
+            self.entries.push(if changes { CHOICE | (self.choices.len() as u32 - 1) } else { usual });
         }
         Way(first)
     }
 
+    /// The entry of a choice by flow, of those from `first` on: destinations behind the same node have the same one.
+    fn add_choice(&mut self, first: usize, entries: Box<[u32]>, policy: &Arc<dyn PathPolicy>) -> u32 {
+        let is_same = |choice: &Choice| matches!(choice, Choice::ByFlow { entries: known, .. } if *known == entries);
+        let recent = self.choices.len().saturating_sub(RECENT_CHOICES).max(first);
+        let known = self.choices[recent..].iter().rposition(is_same).map(|place| recent + place);
+        let place = known.unwrap_or_else(|| {
+            self.choices.push(Choice::ByFlow { entries, policy: Arc::clone(policy) });
+            self.choices.len() - 1
+        });
+        CHOICE | place as u32
+    }
+
     pub fn finish(self) -> ForwardingTable {
-        ForwardingTable { entries: self.entries.into(), choices: self.choices.into() }
+        ForwardingTable { entries: self.entries.into(), choices: self.choices.into(), periods: self.periods }
     }
 }
 
@@ -92,6 +146,7 @@ impl TableBuilder {
 pub(crate) struct ForwardingTable {
     entries: Arc<[u32]>,
     choices: Arc<[Choice]>,
+    periods: Periods,
 }
 
 impl ForwardingTable {
@@ -106,8 +161,15 @@ impl ForwardingTable {
 
     #[inline(never)]
     fn choose(&self, entry: u32, packet: &Packet, ends: &Destinations) -> u32 {
-        let Choice { entries, policy } = &self.choices[(entry & !CHOICE) as usize];
-        entries[policy.choose(ends.entropies[packet.direction_index()], entries.len())]
+        match &self.choices[(entry & !CHOICE) as usize] {
+            Choice::ByFlow { entries, policy } => {
+                entries[policy.choose(ends.entropies[packet.direction_index()], entries.len())]
+            }
+            Choice::ByTime(entries) => {
+                let entry = entries[self.periods.at(packet.time)];
+                if entry & CHOICE == 0 { entry } else { self.choose(entry, packet, ends) }
+            }
+        }
     }
 }
 

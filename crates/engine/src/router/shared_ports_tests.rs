@@ -9,7 +9,7 @@ use crate::router::queue_port::tests::port;
 fn bench() -> OneNode {
     let mut table = TableBuilder::default();
     let next_hops: [&[LinkId]; 4] = [&[0], &[1], &[1], &[1]];
-    let way = table.add_by_destination(next_hops.into_iter(), |link| link, None);
+    let way = table.add_by_destination(0..4, |_, destination| next_hops[destination as usize], |link| link, None);
     let ports = vec![(0, port(0, 1)), (1, port(1, 2))];
     OneNode::new(Box::new(SharedPorts::new(ports, table.finish(), way)), [1, 2], 2)
 }

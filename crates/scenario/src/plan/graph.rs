@@ -56,6 +56,7 @@ impl TopologyBuilder for Graph {
 
     fn outline<'s>(&'s self, outline: &mut Outline<'s>) {
         outline.paths = Some(&self.paths);
+        outline.reroute_after = self.reroute_after;
         if self.nodes.iter().any(Node::is_ethernet_switch) {
             outline.ethernet = Some(EthernetPlan::new(&self.adapter, self.congestion_management.as_ref()));
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use forebay_document::Path;
 use forebay_switching::PathPolicyConfig;
-use forebay_units::Rate;
+use forebay_units::{Rate, Span};
 
 use super::named::{EthernetPlan, NamedNode};
 use crate::schema::{Fabric, FlowGroup, LinkSpec, ScenarioSpec, Transport};
@@ -190,6 +190,8 @@ pub(crate) struct Outline<'s> {
     pub cells: Option<CellLines>,
     /// Which of several equal paths packets take, where there may be several.
     pub paths: Option<&'s PathPolicyConfig>,
+    /// How long after an outage begins or ends routes follow, if they do.
+    pub reroute_after: Option<Span>,
     /// For each group of flows the links of its sources, as an index of `links`.
     uplinks: Vec<Option<usize>>,
 }
@@ -208,6 +210,7 @@ impl<'s> Outline<'s> {
             shares_hosts: false,
             cells: None,
             paths: None,
+            reroute_after: None,
             uplinks: vec![None; spec.flows.len()],
         }
     }

@@ -6,6 +6,7 @@ use std::fmt;
 
 use forebay_switching::PathPolicyConfig;
 use forebay_switching::congestion::CongestionManagement;
+use forebay_units::Span;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 
@@ -145,6 +146,10 @@ pub struct Graph {
     /// Which of several equally short paths a packet takes. With `congestion_management`: `single`.
     #[serde(default)]
     pub paths: PathPolicyConfig,
+    /// How long after the start of an outage routes avoid the link, and after its end take it again. A shorter outage
+    /// changes no route. Not with Ethernet switches. Default: routes do not change.
+    #[serde(default)]
+    pub reroute_after: Option<Span>,
     /// Ethernet switches only: properties of the adapter of every host that is connected to one.
     #[serde(default)]
     pub adapter: Adapter,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use forebay_switching::MAX_PORTS;
 
-use super::check::{Validity, check_name, require};
+use super::check::{DAY, Validity, check_name, check_span, require};
 use super::ethernet::{MOST_ETHERNET_NODES, MOST_PORTS, check_node_name};
 use super::{links, switch};
 use crate::names;
@@ -29,6 +29,9 @@ pub(crate) fn validate(graph: &Graph, path: &Path) -> Validity {
         || "too many nodes".into(),
         "expected at most a million",
     )?;
+    if let Some(after) = graph.reroute_after {
+        check_span(&SpanDistribution::Constant(after), DAY, &path.key("reroute_after"))?;
+    }
     let mut known = BTreeSet::new();
     for (index, node) in graph.nodes.iter().enumerate() {
         let name = nodes.index(index).key("name");
@@ -86,6 +89,9 @@ pub(crate) fn ethernet(graph: &Graph, path: &Path) -> Validity {
         }
         return Ok(());
     }
+    let message = || "`reroute_after` with Ethernet switches".to_owned();
+    let label = "expected none: their links do not go down, and frames keep their paths";
+    require(graph.reroute_after.is_none(), || path.key("reroute_after"), message, label)?;
     let numbers = graph.numbers();
     let mut degrees = vec![0; graph.nodes.len()];
     let mut is_of_ethernet: Vec<bool> = graph.nodes.iter().map(Node::is_ethernet_switch).collect();

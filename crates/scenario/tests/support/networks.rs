@@ -94,9 +94,12 @@ fn link(queued: u32) -> impl Strategy<Value = String> {
             format!(", service = [{{ rate = \"{rate}\", from = \"3 ms\", to = \"9 ms\" }}]")
         }),
     ];
-    (rate, delay, queue, impairments, service).prop_map(|(rate, delay, queue, impairments, service)| {
+    let down =
+        select(vec!["{ from = \"2 ms\", to = \"7 ms\" }", "{ from = \"5 ms\", to = \"6 ms\" }, { from = \"8 ms\" }"]);
+    let down = prop_oneof![6 => Just(String::new()), 1 => down.prop_map(|times| format!(", down = [{times}]"))];
+    (rate, delay, queue, impairments, service, down).prop_map(|(rate, delay, queue, impairments, service, down)| {
         let queue = queue.map_or(String::new(), |queue| format!(", queue = {queue}"));
-        format!("rate = {rate}, delay = {delay}{queue}{impairments}{service}")
+        format!("rate = {rate}, delay = {delay}{queue}{impairments}{service}{down}")
     })
 }
 
@@ -206,7 +209,8 @@ fn graph() -> impl Strategy<Value = Topology> {
     let hosts = prop::collection::vec((any::<Index>(), graph_link()), 2..6);
     let further = prop::collection::vec((any::<Index>(), any::<Index>(), graph_link()), 0..4);
     let paths = chosen(&["", "paths = \"ecmp\"\n", "paths.ecmp = { salt = \"common\" }\n"]);
-    (routers, hosts, further, paths).prop_map(|(routers, hosts, further, paths)| {
+    let reroute = chosen(&["", "reroute_after = \"0 s\"\n", "reroute_after = \"1 ms\"\n"]);
+    (routers, hosts, further, paths, reroute).prop_map(|(routers, hosts, further, paths, reroute)| {
         let router = |number: usize| format!("r{number}");
         let (mut links, mut ends) = (Vec::new(), BTreeSet::new());
         let mut join = |from: String, to: String, link: &str| {
@@ -235,8 +239,11 @@ fn graph() -> impl Strategy<Value = Topology> {
         };
         let hosts_too = (0..hosts.len()).map(|number| format!("{{ name = \"h{number}\" }}"));
         let nodes: Vec<String> = routers.iter().enumerate().map(node).chain(hosts_too).collect();
-        let graph =
-            format!("[topology.graph]\n{paths}nodes = [{}]\nlinks = [\n{},\n]\n", nodes.join(", "), links.join(",\n"));
+        let graph = format!(
+            "[topology.graph]\n{paths}{reroute}nodes = [{}]\nlinks = [\n{},\n]\n",
+            nodes.join(", "),
+            links.join(",\n")
+        );
         (graph, Ends::OfAGraph(hosts.len()))
     })
 }
