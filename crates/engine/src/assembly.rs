@@ -139,6 +139,8 @@ struct Maker<'a> {
     ways: Ways<'a>,
     /// The salts of the links into each node, as far as they are known.
     salts: BTreeMap<NodeIndex, Salts>,
+    /// The salts of what nodes with endpoints send, likewise.
+    salts_sending: BTreeMap<NodeIndex, Salts>,
 }
 
 impl<'a> Maker<'a> {
@@ -173,6 +175,7 @@ impl<'a> Maker<'a> {
             ports: Ports { links, graph, seed, measured, probes, traced, first_pause: 2 * flows.len() as FlowId },
             ways,
             salts: BTreeMap::new(),
+            salts_sending: BTreeMap::new(),
         }
     }
 
@@ -247,9 +250,15 @@ impl<'a> Maker<'a> {
     /// The salts of all packets that a node sends: those that came by links, unless it is a host, then its endpoints'.
     fn sending_salts(&mut self, node: NodeIndex, at_ports: &BTreeMap<NodeIndex, BTreeMap<u32, Vec<u32>>>) -> Salts {
         let Some(endpoints) = at_ports.get(&node) else { return self.salts_into(node) };
+        // A host may have a link for each of its flows, and all have these salts.
+        if let Some(known) = self.salts_sending.get(&node) {
+            return known.clone();
+        }
         let links = self.graph.links_before_endpoints(node);
         let of_links = if links == 0 { Salts::default() } else { self.salts_into(node) };
-        Salts::new((0..links).map(|link| of_links.of(link)).chain(endpoints.values().flatten().copied()))
+        let salts = Salts::new((0..links).map(|link| of_links.of(link)).chain(endpoints.values().flatten().copied()));
+        self.salts_sending.insert(node, salts.clone());
+        salts
     }
 
     /// The salts of the links into a node.
