@@ -73,15 +73,29 @@ impl<'s> Generator<'s> {
         self.draw(&root.place, root.schema)
     }
 
-    /// Adds probes and traces of these links and flows.
+    /// Adds probes and traces of these links and flows, and losses of chosen packets.
     pub fn observe(&mut self, scenario: &mut Value, links: Vec<String>, flows: Vec<String>) {
         self.names.insert("link".into(), links);
         self.names.insert("flow".into(), flows);
         self.observed = true;
+        self.lose(scenario);
         for key in ["probes", "traces"] {
             if self.dice.chance(0.6) {
                 scenario[key] = self.draw(&format!("Scenario.{key}"), &self.schema.root().schema["properties"][key]);
             }
+        }
+    }
+
+    /// Chooses packets of the flows to lose, on one of the links that lose any.
+    fn lose(&mut self, scenario: &mut Value) {
+        let (spots, _) = self.schema.walk(scenario);
+        let is_lossy = |place: &str| place.ends_with(".impairments");
+        let lossy: Vec<&String> =
+            spots.iter().filter(|(_, spot)| is_lossy(&spot.place)).map(|(pointer, _)| pointer).collect();
+        let Some(pointer) = self.dice.pick(&lossy) else { return };
+        let chosen = self.draw("Impairments.lose", &self.schema.definition("Impairments")["properties"]["lose"]);
+        if let Some(impairments) = scenario.pointer_mut(pointer) {
+            impairments["lose"] = chosen;
         }
     }
 

@@ -154,9 +154,14 @@ fn drops(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
     let is_limited = ethernet(spec).is_some_and(|(adapter, _)| adapter.voq_limit.is_some());
     // The same holds for the device queues of hosts, but a warning names their drops.
     let is_limited = is_limited || result.warnings.iter().any(|warning| warning.text.contains("the device queue of"));
-    // Links also lose acknowledgements, and messages of congestion management.
+    // Links also lose acknowledgements, answers of pings, and messages of congestion management.
     let messages = sum(&result.queues, "control_frames_sent") + sum(&result.adapters, "control_frames_sent");
-    let loses_others = messages > 0 || spec.flows.iter().any(|group| matches!(group.transport, Transport::Tcp(_)));
+    let is_answered = |transport: &Transport| match transport {
+        Transport::Tcp(_) => true,
+        Transport::Udp(udp) => udp.is_ping(),
+        Transport::Cells(_) | Transport::Frames(_) => false,
+    };
+    let loses_others = messages > 0 || spec.flows.iter().any(|group| is_answered(&group.transport));
     let least = dropped + if loses_others { 0 } else { of_links };
     let holds = of_flows >= least && (of_flows <= most || is_limited);
     law(holds, "what flows lost is what queues dropped and links lost", "all", || {
