@@ -33,7 +33,7 @@ fn poisson_through_drop_tail(load: f64, length: Distribution, limit: u64, second
             length,
             header_bytes: 0,
             ecn: forebay_qdisc::Ecn::NotCapable,
-            is_voice: false,
+            call: None,
         },
         source,
         destination,

@@ -127,13 +127,13 @@ fn a_packet_crosses_at_the_first_phase_after_its_arrival() {
     for ends in [(hosts[0], switch), (hosts[1], switch), (hosts[2], switch), (switch, hosts[0]), (switch, hosts[3])] {
         builder.add_link(plain_link(&format!("{ends:?}"), ends, LINE, Span::from_microseconds(700)));
     }
-    let Transport::Udp { length, header_bytes, ecn, is_voice, .. } = udp(1.0, 0.0) else { unreachable!() };
+    let Transport::Udp { length, header_bytes, ecn, call, .. } = udp(1.0, 0.0) else { unreachable!() };
     let pattern = forebay_engine::UdpPattern::Constant { rate_bps: 1.0, jitter: 0.0, random_phase: false };
     builder.add_flow(FlowSpec {
         host_jitter: [Distribution::Constant(0.0); 2],
         name: "one".into(),
         group: "one".into(),
-        transport: Transport::Udp { pattern, length, header_bytes, ecn, is_voice },
+        transport: Transport::Udp { pattern, length, header_bytes, ecn, call },
         source: hosts[2],
         destination: hosts[3],
         start: Time::ZERO,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use forebay_engine::{
-    CellArrivals, CrossbarSpec, Distribution, FlowSpec, Inputs, Network, NetworkBuilder, NodeSpec, Ping, Probes,
+    Call, CellArrivals, CrossbarSpec, Distribution, FlowSpec, Inputs, Network, NetworkBuilder, NodeSpec, Ping, Probes,
     RateStep, RunError, SharedKind, TcpData, Transfers, Transport, UdpPattern,
 };
 use forebay_qdisc::{Ecn, Time};
@@ -25,7 +25,7 @@ use crate::custom_classes::CustomClasses;
 use crate::plan::{CellsOfInput, EthernetPlan, Plan, PlannedFabric, PlannedFlow, PlannedKind, Source};
 use crate::schema::{
     self, Cells, Fabric, FlowGroup, HostQueue, PingInterval, ScenarioSpec, SeriesKind, Switch, Udp,
-    UdpPattern as Pattern, VOICE_BPS, Voice,
+    UdpPattern as Pattern, VOICE_BPS,
 };
 
 /// Links or flows that are added between two calls of the control function.
@@ -280,7 +280,7 @@ fn udp_transport(udp: &Udp, ecn: Ecn) -> Transport {
             jitter: constant.jitter,
             random_phase: constant.random_phase,
         },
-        Pattern::Voice(Voice {}) => UdpPattern::Constant { rate_bps: VOICE_BPS, jitter: 0.0, random_phase: true },
+        Pattern::Voice(_) => UdpPattern::Constant { rate_bps: VOICE_BPS, jitter: 0.0, random_phase: true },
         Pattern::Game(game) => UdpPattern::Gaps(game.gap().picoseconds()),
         Pattern::OnOff(on_off) => {
             UdpPattern::OnOff { rate_bps: bps(on_off.rate), on: on_off.on.picoseconds(), off: on_off.off.picoseconds() }
@@ -302,7 +302,7 @@ fn udp_transport(udp: &Udp, ecn: Ecn) -> Transport {
         length: udp.packet.bytes(),
         header_bytes: udp.header_bytes(),
         ecn,
-        is_voice: udp.is_voice(),
+        call: udp.call().map(|voice| Call { jitter_buffer: voice.jitter_buffer }),
     }
 }
 

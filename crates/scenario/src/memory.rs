@@ -12,7 +12,7 @@ use forebay_units::Rate;
 
 use crate::load::Scenario;
 use crate::plan::outline::{Crossed, Outline};
-use crate::schema::{LinkSpec, QueueSpec, ScenarioSpec, SeriesKind, Switch, Transport};
+use crate::schema::{FlowGroup, LinkSpec, QueueSpec, ScenarioSpec, SeriesKind, Switch, Transport, VOICE_INTERVAL};
 
 /// The program with its libraries.
 const PROGRAM: f64 = 8e6;
@@ -48,6 +48,8 @@ const SERIES: f64 = 250.0;
 const FLOW_GAUGES: f64 = 3.0;
 /// Series of a watched sender.
 const SENDER_GAUGES: f64 = 11.0;
+/// The delay of a packet of a call with a jitter buffer, in a vector that doubles as it grows.
+const CALL_DELAY: f64 = 16.0;
 /// A trace with its buffer.
 const TRACE: f64 = 10_000.0;
 
@@ -113,6 +115,8 @@ fn parts(outline: &Outline<'_>) -> Vec<Part> {
     add(switches + adapters, "switches and adapters", (switches + adapters) * ETHERNET_NODE + ways);
     let (series, samples) = samples(outline, &queues);
     add(samples, "samples of `[probes]`", samples * SAMPLE + series * SERIES);
+    let delays = call_delays(outline);
+    add(delays, "delays of packets of calls", delays * CALL_DELAY);
     let traces = outline.spec.traces.len() as f64;
     add(traces, "traces", traces * TRACE);
     parts
@@ -137,6 +141,17 @@ fn flows(outline: &Outline<'_>) -> [(&'static str, f64, f64); 4] {
         kinds[kind].1 += outline.count_of(group) as f64 * f64::from(group.flows_each());
     }
     kinds
+}
+
+/// Packets of the calls with a jitter buffer.
+fn call_delays(outline: &Outline<'_>) -> f64 {
+    let is_buffered = |group: &&FlowGroup| match &group.transport {
+        Transport::Udp(udp) => udp.call().is_some_and(|call| call.jitter_buffer.is_some()),
+        _ => false,
+    };
+    let groups = outline.spec.flows.iter().filter(is_buffered);
+    let calls: f64 = groups.map(|group| outline.count_of(group) as f64).sum();
+    calls * outline.spec.duration.seconds() / VOICE_INTERVAL.seconds()
 }
 
 /// Queues that are alike.

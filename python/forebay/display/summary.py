@@ -222,7 +222,7 @@ def _outcomes(title: str, rows: Sequence[Row], width: int, most: int) -> list[Re
 
 def _losses(rows: Sequence[Row]) -> list[Column]:
     return [
-        Column("lost\n%", [_lost(row) for row in rows], rank=5),
+        Column("lost\n%", [_ended(row, "packets_dropped") for row in rows], rank=5),
         Column("dropped\npackets", [_counted(row, "packets_dropped") for row in rows], rank=1),
         Column("sent\npackets", [_counted(row, "packets_sent") for row in rows], rank=4),
         Column("marked\npackets", [_counted(row, "packets_marked") for row in rows], rank=6),
@@ -238,17 +238,24 @@ def _delays(rows: Sequence[Row], unit: Scale) -> list[Column]:
 
 
 def _quality(rows: Sequence[Row]) -> list[Column]:
-    """Return the mean opinion score of calls, if there are any."""
+    """Return the mean opinion score of calls and, with a jitter buffer, the share of late packets, if there are any."""
     scores = [row.get("mos") for row in rows]
     texts = ["-" if score is None or math.isnan(score) else f"{score:.2f}" for score in scores]
-    return [Column("MOS", texts, rank=2)] if any(text != "-" for text in texts) else []
+    if all(text == "-" for text in texts):
+        return []
+    columns = [Column("MOS", texts, rank=2)]
+    if "packets_late" in rows[0]:
+        shares = ["-" if text == "-" else _ended(row, "packets_late") for text, row in zip(texts, rows, strict=True)]
+        columns.append(Column("late\n%", shares, rank=2))
+    return columns
 
 
 def _means(group: Rows) -> Row:
     """One row for a group: means; of delays with the packets delivered as weights."""
     first = group[0]
     means: dict[str, Any] = {"kind": first["kind"], "jain": _fairness(group)}
-    for name in ("goodput_bps", "packets_sent", "packets_delivered", "packets_dropped", "packets_marked"):
+    late = ("packets_late",) if "packets_late" in first else ()
+    for name in ("goodput_bps", "packets_sent", "packets_delivered", "packets_dropped", "packets_marked", *late):
         values = [value or 0 for value in group.column(name)]
         means[name] = math.fsum(values) / len(values) if len(values) > 1 else first[name]
     delivered = group.column("packets_delivered")
@@ -269,10 +276,10 @@ def _fairness(flows: Rows) -> float | None:
     return jain_index(shares) if len(shares) > 1 and any(shares) else None
 
 
-def _lost(row: Row) -> str:
-    """Packets dropped, of those that were dropped or delivered."""
+def _ended(row: Row, quantity: str) -> str:
+    """Return the share of a number of packets among those that were dropped or delivered."""
     ended = row["packets_dropped"] + row["packets_delivered"]
-    return f"{100 * row['packets_dropped'] / ended:.2f}" if ended else "-"
+    return f"{100 * row[quantity] / ended:.2f}" if ended else "-"
 
 
 def _queues(queues: Sequence[Row], width: int, most: int) -> list[RenderableType]:

@@ -18,7 +18,7 @@ use crate::host::send_path::SendPath;
 use crate::host::tcp::{
     Acknowledger, Bulk, TcpSink, TcpSource, TransferSink, TransferSource, TransferSourceParts, Transmitter,
 };
-use crate::host::udp::{PingSink, PingSource, UdpSink, UdpSource, UdpSourceParts};
+use crate::host::udp::{CallSink, PingSink, PingSource, UdpSink, UdpSource, UdpSourceParts};
 use crate::observe::flow_counters::{EndpointContext, ReceiveCounters, ReceiveRecord, SendCounters};
 use crate::observe::interval::Checkpoints;
 use crate::observe::sender_series::SenderSeries;
@@ -212,11 +212,15 @@ impl Endpoints<'_> {
         let (index, is_source) = self.flow(endpoint);
         let spec = self.flows.get(index);
         let context = self.context(index, spec);
-        let udp_sink = |header_bytes| {
-            MadeEndpoint::Other(Box::new(UdpSink::new(context, header_bytes, ReceiveCounters::new(self.sampled))))
-        };
+        let udp_sink = |header_bytes| UdpSink::new(context, header_bytes, ReceiveCounters::new(self.sampled));
         Ok(match spec.transport {
-            Transport::Udp { header_bytes, .. } if !is_source => udp_sink(*header_bytes),
+            Transport::Udp { header_bytes, call, .. } if !is_source => {
+                let sink = udp_sink(*header_bytes);
+                match call.and_then(|call| call.jitter_buffer) {
+                    Some(jitter_buffer) => MadeEndpoint::Other(Box::new(CallSink::new(sink, jitter_buffer))),
+                    None => MadeEndpoint::Other(Box::new(sink)),
+                }
+            }
             Transport::Udp { pattern, length, ecn, .. } => {
                 MadeEndpoint::Other(Box::new(UdpSource::new(UdpSourceParts {
                     context,
@@ -235,7 +239,7 @@ impl Endpoints<'_> {
             Transport::Ping(ping) => {
                 MadeEndpoint::Other(Box::new(PingSink::new(context, ping, ReceiveCounters::new(self.sampled))))
             }
-            Transport::Cells { .. } if !is_source => udp_sink(0),
+            Transport::Cells { .. } if !is_source => MadeEndpoint::Other(Box::new(udp_sink(0))),
             &Transport::Cells { arrivals, len_bytes, slot, .. } => {
                 MadeEndpoint::Other(Box::new(CellSource::new(CellSourceParts {
                     flows: self.cell_flows(index),

@@ -1,5 +1,6 @@
 //! UDP sources and sinks.
 
+mod call;
 mod ping;
 
 use forebay_qdisc::{Ecn, Span, Time, uniform};
@@ -14,6 +15,7 @@ use crate::observe::report::Report;
 use crate::packet::{Packet, PacketFields, departure_stamp};
 use crate::spec::{Distribution, RateStep, UdpPattern};
 
+pub(crate) use call::CallSink;
 pub(crate) use ping::{PingSink, PingSource};
 
 /// The lengths that a packet can have. A draw outside is cut.

@@ -1,5 +1,7 @@
 //! Gathers the counters of all nodes, checks that every packet is accounted for, and makes the tables.
 
+use std::collections::BTreeMap;
+
 use forebay_qdisc::{Rate, Span};
 use forebay_records::{Series, StringColumn, Warning};
 
@@ -20,7 +22,7 @@ use crate::observe::results::RunResult;
 use crate::observe::sender_series::SenderSeries;
 use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, adapter_table};
 use crate::observe::transfers::TransferSummary;
-use crate::observe::voice;
+use crate::observe::voice::{self, Playout};
 use crate::observe::warnings::{self, DeviceDrops};
 use crate::packet::{FlowId, flow_key};
 use crate::spec::LinkId;
@@ -55,6 +57,7 @@ pub struct Report {
     queue_flows: QueueFlowTable,
     transfers: TransferSummary,
     outcomes: Outcomes,
+    playouts: BTreeMap<usize, Playout>,
     links: LinkTable,
     series: Vec<Series>,
     violation: Option<String>,
@@ -79,6 +82,7 @@ impl Report {
             queue_flows: QueueFlowTable::default(),
             transfers: TransferSummary::default(),
             outcomes: Outcomes::default(),
+            playouts: BTreeMap::new(),
             links: LinkTable::new(links),
             series: Vec::new(),
             violation: None,
@@ -187,6 +191,11 @@ impl Report {
             self.flow_series(flow, quantity, Some(values).filter(|values| !values.is_empty()));
         }
         self.outcomes.add(self.labels.rows.of(flow as usize), outcome.kind, outcome.values);
+    }
+
+    /// Of a call with a fixed jitter buffer.
+    pub(crate) fn playout(&mut self, flow: FlowId, playout: Playout) {
+        self.playouts.insert(self.labels.rows.of(flow as usize), playout);
     }
 
     fn flow_series(&mut self, flow: FlowId, quantity: &str, values: Option<Vec<f64>>) {
@@ -385,7 +394,7 @@ impl Report {
         let (delays, transfers) = (self.delays.table(&self.labels), self.transfers.table(&self.labels));
         let [videos, pages, pings] = self.outcomes.tables(&self.labels);
         let mut flows = self.flows.table(self.labels, self.measured.seconds());
-        voice::add_scores(&mut flows);
+        voice::add_scores(&mut flows, &self.playouts);
         let mut result = RunResult {
             duration_s: self.measured.to.seconds(),
             warmup_s: self.measured.from.seconds(),

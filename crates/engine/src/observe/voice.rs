@@ -3,7 +3,18 @@
 //! Delay and loss decide; the rest of the model is constant. As in flent, the delay from mouth to ear is the mean delay
 //! of the network plus twice the mean jitter, which a jitter buffer adds. Losses are independent, and nothing conceals
 //! them.
+//!
+//! With a fixed jitter buffer, each packet is played when its age is the least delay of the call plus the buffer. That
+//! is the delay from mouth to ear. A packet that comes later is as good as lost.
+//!
+//! The least delay is the reference because it is that of the packet delay variation by which jitter buffers are sized:
+//! the PDV of RFC 5481 (section 4.2) and the delay variation of ITU-T Y.1540. A receiver cannot know the least delay
+//! when the call begins. One that takes the first packet for reference plays later by what that packet waited, and a
+//! result would depend on the state of the queue at one instant.
 
+use std::collections::BTreeMap;
+
+use forebay_qdisc::Span;
 use forebay_records::{Column, Table};
 
 use crate::observe::digest::JITTER_S;
@@ -63,8 +74,27 @@ fn score(rating: f64) -> f64 {
     }
 }
 
-/// Adds rating and score to the table of flows if any of them is voice. The others have none.
-pub(crate) fn add_scores(table: &mut Table) {
+/// The playout of a call with a fixed jitter buffer, in the measured interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Playout {
+    /// Age of a packet when it is played.
+    delay: Span,
+    /// Packets that were older when they arrived.
+    late: u64,
+}
+
+impl Playout {
+    /// Of packets with these delays; `None` without a packet.
+    pub fn new(delays: &[Span], jitter_buffer: Span) -> Option<Self> {
+        let delay = *delays.iter().min()? + jitter_buffer;
+        let late = delays.iter().filter(|&&arrival| arrival > delay).count() as u64;
+        Some(Self { delay, late })
+    }
+}
+
+/// Adds rating and score to the table of flows if any of them is voice, and late packets if any call has a playout. The
+/// others have none.
+pub(crate) fn add_scores(table: &mut Table, playouts: &BTreeMap<usize, Playout>) {
     let is_voice: Vec<bool> = table.texts("kind").iter().map(|kind| kind == VOICE).collect();
     if !is_voice.contains(&true) {
         return;
@@ -75,13 +105,20 @@ pub(crate) fn add_scores(table: &mut Table) {
         if !is_voice[row] {
             return f64::NAN;
         }
+        let share = |packets: u64| packets as f64 / sent[row].max(1) as f64;
+        if let Some(Playout { delay, late }) = playouts.get(&row) {
+            return rating(1e3 * delay.seconds(), share(dropped[row] + late));
+        }
         // A single packet has no jitter.
         let jitter_s = if jitters[row].is_nan() { 0.0 } else { jitters[row] };
-        let delay_ms = 1e3 * (delays[row] + 2.0 * jitter_s);
-        rating(delay_ms, dropped[row] as f64 / sent[row].max(1) as f64)
+        rating(1e3 * (delays[row] + 2.0 * jitter_s), share(dropped[row]))
     };
     let ratings: Vec<f64> = (0..is_voice.len()).map(rating).collect();
     let scores = ratings.iter().map(|&rating| if rating.is_nan() { rating } else { score(rating) }).collect();
+    if !playouts.is_empty() {
+        let late = |row| playouts.get(&row).map_or(0, |playout| playout.late);
+        table.push("packets_late", Column::Count((0..is_voice.len()).map(late).collect()));
+    }
     table.push("r_factor", Column::Float(ratings));
     table.push("mos", Column::Float(scores));
 }
@@ -118,10 +155,38 @@ mod tests {
         table.push("packets_dropped", Column::Count(vec![0, 1, 0]));
         let mut without = Table::default();
         without.push("kind", Column::Text(["udp"].into_iter().collect()));
-        add_scores(&mut without);
-        add_scores(&mut table);
+        add_scores(&mut without, &BTreeMap::new());
+        add_scores(&mut table, &BTreeMap::new());
         let ratings = table.floats("r_factor");
         assert!(ratings[0].is_nan() && table.floats("mos")[0].is_nan());
         assert!((ratings[1] - 74.61).abs() < 0.005 && (ratings[2] - 91.76).abs() < 0.005, "{ratings:?}");
+        assert!(table.column("packets_late").is_none());
+    }
+
+    #[test]
+    fn a_packet_is_late_if_it_is_older_than_the_least_delay_plus_the_buffer() {
+        let milliseconds = |values: &[u64]| values.iter().map(|&ms| Span::from_milliseconds(ms)).collect::<Vec<_>>();
+        let of = |delays: &[u64], buffer| Playout::new(&milliseconds(delays), Span::from_milliseconds(buffer));
+        assert_eq!(of(&[], 60), None);
+        // The least delay comes last. A packet that arrives when it is played is not late.
+        let delay = Span::from_milliseconds(80);
+        assert_eq!(of(&[70, 80, 81, 200, 20], 60), Some(Playout { delay, late: 2 }));
+    }
+
+    #[test]
+    fn a_call_with_a_jitter_buffer_has_the_rating_of_its_playout() {
+        let mut table = Table::default();
+        table.push("kind", Column::Text([VOICE, VOICE].into_iter().collect()));
+        table.push("delay_mean_s", Column::Float(vec![0.05, 0.05]));
+        table.push(JITTER_S, Column::Float(vec![0.0, 0.0]));
+        table.push("packets_sent", Column::Count(vec![100, 100]));
+        table.push("packets_dropped", Column::Count(vec![2, 0]));
+        let playout = Playout { delay: Span::from_milliseconds(150), late: 3 };
+        add_scores(&mut table, &BTreeMap::from([(0, playout)]));
+        assert_eq!(table.counts("packets_late"), [3, 0]);
+        let (ratings, scores) = (table.floats("r_factor"), table.floats("mos"));
+        // 150 ms and 5 %; the other call is without a buffer.
+        assert!((ratings[0] - 38.46).abs() < 0.005 && (ratings[1] - 91.76).abs() < 0.005, "{ratings:?}");
+        assert!((scores[0] - 1.989).abs() < 5e-4 && (scores[1] - 4.38).abs() < 5e-4, "{scores:?}");
     }
 }

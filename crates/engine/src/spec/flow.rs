@@ -34,6 +34,13 @@ pub struct Transfers {
     pub connections: u32,
 }
 
+/// A call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// How long its receiver holds the packet with the least delay; `None`: the receiver adapts to the jitter.
+    pub jitter_buffer: Option<Span>,
+}
+
 /// A ping.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ping {
@@ -67,8 +74,8 @@ pub enum Transport {
         header_bytes: u16,
         /// ECN codepoint of its packets.
         ecn: Ecn,
-        /// Whether it is a call, whose quality the results have.
-        is_voice: bool,
+        /// If it is a call, whose quality the results have.
+        call: Option<Call>,
     },
     /// Datagrams that the destination sends back.
     Ping(Ping),

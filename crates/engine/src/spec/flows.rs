@@ -98,7 +98,7 @@ fn slots(transport: &Transport) -> u32 {
 fn kind(transport: &Transport) -> &'static str {
     match transport {
         Transport::Tcp { .. } => "tcp",
-        Transport::Udp { is_voice: true, .. } => VOICE,
+        Transport::Udp { call: Some(_), .. } => VOICE,
         Transport::Udp { .. } => "udp",
         Transport::Ping(_) => "ping",
         Transport::Cells { .. } => "cells",

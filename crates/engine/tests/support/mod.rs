@@ -82,7 +82,7 @@ pub fn udp(mbps: f64, jitter: f64) -> Transport {
         length: Distribution::Constant(1000.0),
         header_bytes: 0,
         ecn: forebay_qdisc::Ecn::NotCapable,
-        is_voice: false,
+        call: None,
     }
 }
 

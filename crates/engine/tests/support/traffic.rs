@@ -95,7 +95,7 @@ pub fn transports() -> Vec<Transport> {
             length: Distribution::Uniform(40.0, 1500.0),
             header_bytes: 28,
             ecn: forebay_qdisc::Ecn::Capable0,
-            is_voice: false,
+            call: None,
         },
     ]
 }

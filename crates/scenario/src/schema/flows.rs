@@ -14,8 +14,8 @@ use super::tagged::{self, Algorithm};
 use super::{Cells, DatagramEcn, Frames, HostJitter, LinkSpec, OneOrMany, SizeDistribution, SpanDistribution};
 use crate::applications::Application;
 
-pub(crate) use udp::VOICE_BPS;
 pub use udp::{Constant, Game, OnOff, PacketSize, Ping, PingInterval, Poisson, RateStep, Udp, UdpPattern, Voice};
+pub(crate) use udp::{VOICE_BPS, VOICE_INTERVAL};
 
 /// A group of flows that differ only in their random numbers.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]

@@ -35,7 +35,7 @@ pub use flows::{
     Constant, Direction, Enters, FlowGroup, Game, OnOff, PacketSize, Ping, PingInterval, Poisson, RateStep, Transport,
     Udp, UdpPattern, Voice,
 };
-pub(crate) use flows::{VOICE_BPS, tcp_variants};
+pub(crate) use flows::{VOICE_BPS, VOICE_INTERVAL, tcp_variants};
 pub use framing::LinkFraming;
 pub use home::{Gateway, GatewayPort, Home, HomeHost, Server};
 pub use host::{HostJitter, HostQueue};

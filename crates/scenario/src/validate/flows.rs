@@ -14,7 +14,7 @@ use crate::applications::Application;
 use crate::plan::outline::Outline;
 use crate::schema::{
     Enters, FlowGroup, HostJitter, OTHERS, Ping, PingInterval, RateStep, ScenarioSpec, SizeDistribution,
-    SpanDistribution, Transport, Udp, UdpPattern,
+    SpanDistribution, Transport, Udp, UdpPattern, Voice,
 };
 
 const MOST_FLOWS: u64 = 1 << 24;
@@ -25,6 +25,7 @@ const LARGEST_PACKET: u64 = 65_535;
 /// Bounds of a ping: a lost packet is remembered until its timeout.
 const SHORTEST_INTERVAL: Span = Span::from_microseconds(1);
 const LONGEST_TIMEOUT: Span = Span::from_seconds(60);
+const LONGEST_BUFFER: Span = Span::from_seconds(10);
 const MOST_WAITING: u64 = 1_000_000;
 /// On periods that a packet may take on average: each costs time.
 const MOST_PERIODS: u64 = 1000;
@@ -205,11 +206,19 @@ fn udp(group: &FlowGroup, udp: &Udp, at: &Path) -> Validity {
             let label = format!("expected at least {least}");
             require(mean >= least, || path.key("on"), message, &label)
         }
-        UdpPattern::Voice(_) | UdpPattern::Game(_) => Ok(()),
+        UdpPattern::Voice(voice) => call(*voice, &path.key("voice")),
+        UdpPattern::Game(_) => Ok(()),
         UdpPattern::Ping(ping) => self::ping(ping, &path.key("ping")),
         UdpPattern::Poisson(poisson) => check_rate(poisson.rate, &path.key("poisson.rate")),
         UdpPattern::Steps(rates) => steps(rates, &path.key("steps")),
     }
+}
+
+fn call(voice: Voice, path: &Path) -> Validity {
+    let Some(buffer) = voice.jitter_buffer else { return Ok(()) };
+    let message = || format!("a jitter buffer of {buffer} is out of bounds");
+    let holds = (SHORTEST_INTERVAL..=LONGEST_BUFFER).contains(&buffer);
+    require(holds, || path.key("jitter_buffer"), message, "expected 1 us to 10 s, such as \"60 ms\"")
 }
 
 fn ping(ping: &Ping, path: &Path) -> Validity {

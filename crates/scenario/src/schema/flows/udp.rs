@@ -123,11 +123,16 @@ impl TryFrom<UdpTable> for Udp {
 /// A call by G.711.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Voice {}
+pub struct Voice {
+    /// A fixed jitter buffer: each packet is played when it is as old as the least delay of the call plus this time. One
+    /// that comes later counts as lost. Without it, the buffer adapts to the jitter: twice its mean.
+    #[serde(default)]
+    pub jitter_buffer: Option<Span>,
+}
 
 /// 160 B of sound, and 12 B, 8 B and 20 B of RTP, UDP and IP.
 const VOICE_PACKET: Bytes = Bytes(200);
-/// A packet each 20 ms.
+pub(crate) const VOICE_INTERVAL: Span = Span::from_milliseconds(20);
 pub(crate) const VOICE_BPS: f64 = 80_000.0;
 /// The headers of IP version 4 and UDP.
 const IP_AND_UDP_BYTES: u16 = 28;
@@ -136,10 +141,10 @@ const IP_AND_UDP_BYTES: u16 = 28;
 const PING_PACKET: Bytes = Bytes(84);
 
 impl Udp {
-    /// Whether it is a call.
+    /// The call, if it is one.
     #[must_use]
-    pub fn is_voice(&self) -> bool {
-        matches!(self.pattern, UdpPattern::Voice(_))
+    pub fn call(&self) -> Option<Voice> {
+        if let UdpPattern::Voice(voice) = self.pattern { Some(voice) } else { None }
     }
 
     /// Whether its packets come back.
