@@ -2638,6 +2638,10 @@ class Voice(BaseModel):
         extra="forbid",
         populate_by_name=True,
     )
+    jitter_buffer: Span | None = None
+    """
+    A fixed jitter buffer: each packet is played when it is as old as the least delay of the call plus this time. One that comes later counts as lost. Without it, the buffer adapts to the jitter: twice its mean.
+    """
 
 
 Game = TypeAliasType("Game", Literal["up", "down"])

@@ -8,9 +8,9 @@
 //! is the delay from mouth to ear. A packet that comes later is as good as lost.
 //!
 //! The least delay is the reference because it is that of the packet delay variation by which jitter buffers are sized:
-//! the PDV of RFC 5481 (section 4.2) and the delay variation of ITU-T Y.1540. A receiver cannot know the least delay
-//! when the call begins. One that takes the first packet for reference plays later by what that packet waited, and a
-//! result would depend on the state of the queue at one instant.
+//! the PDV of RFC 5481 (section 4.2) and the delay variation of ITU-T Y.1540. A phone has not seen the least delay when
+//! the call begins. One that takes the first packet for reference plays later by the time that this packet waited, and
+//! the result would depend on the state of the queue at one instant.
 
 use std::collections::BTreeMap;
 
@@ -84,7 +84,7 @@ pub(crate) struct Playout {
 }
 
 impl Playout {
-    /// Of packets with these delays; `None` without a packet.
+    /// The playout of packets with these delays; `None` without a packet.
     pub fn new(delays: &[Span], jitter_buffer: Span) -> Option<Self> {
         let delay = *delays.iter().min()? + jitter_buffer;
         let late = delays.iter().filter(|&&arrival| arrival > delay).count() as u64;
