@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args, get_type_hints
 
 import polars as pl
 
@@ -17,7 +18,9 @@ from .display.names import listed
 from .errors import InputError
 from .folder import RESULT_FILE, staged
 from .runs.delays import DELAYS_FILE, read_delays, share
+from .runs.hosts import ENDS, End, Hosts
 from .runs.series import SERIES_FILE, Series, SeriesKind, long_frame, narrowed, read_series
+from .runs.statistics import jain
 from .storage.document import TABLES, YOUNGER_TABLES, Document, Rows, json_parts, json_text
 from .storage.frames import frame_of
 from .storage.stored import check_columns, check_kinds, read_document, read_table, reading, write_frame
@@ -38,6 +41,7 @@ _TEXTS = {
     "pages": ("name", "group"),
     "pings": ("name", "group"),
 }
+_RATES = ("goodput_bps", "throughput_bps")
 _KINDS = {
     "scenario": "text",
     "seed": "number",
@@ -145,7 +149,7 @@ class Result:
     """Cost of the run."""
     digest: str
     """A hash of the results: equal digests mean equal results, bit for bit. It leaves out `state_bytes`, `jitter_s`,
-    `delays`, and the series `paused_share` and `memory_bytes`."""
+    `source`, `destination`, `line`, `delays`, and the series `paused_share` and `memory_bytes`."""
     deadlock: Deadlock | None = None
     """Links of an Ethernet that had stopped each other for good when the run ended, or None."""
     warnings: tuple[RunWarning, ...] = ()
@@ -247,6 +251,67 @@ class Result:
             "delay_s",
             share(keys),
         )
+
+    @cached_property
+    def hosts(self) -> pl.DataFrame:
+        """Rates of each host as sender and as receiver: sums over its flows.
+
+        A host has one row as the `source` of flows and one as their `destination`, if it is both. In a home
+        (`topology.home`) only flows count whose data cross its line. So the rows are of the hosts behind the gateway,
+        not of servers: a `source` sends up, a `destination` receives down.
+
+        Columns: `name`, `by` (`"source"` or `"destination"`), `flows` (how many), `goodput_bps` and `throughput_bps`
+        (sums over these flows in bit/s). Without rows if an older version wrote the result.
+
+        Example:
+            >>> short = {"duration": "4 s", "warmup": "2 s"}
+            >>> result = fb.run("examples/home.toml", overrides=short)
+            >>> result.hosts.filter(pl.col("by") == "destination").select("name", "flows").rows()
+            [('phone-0', 1), ('phone-1', 1), ('tablet', 1), ('desk', 1)]
+
+        """
+        frames = [frame for by in ENDS if (frame := self._hosts(by)) is not None]
+        schema = {"name": pl.String, "by": pl.String, "flows": pl.Int64, **dict.fromkeys(_RATES, pl.Float64)}
+        return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
+
+    def _hosts(self, by: End) -> pl.DataFrame | None:
+        if by not in self.flows.columns:
+            return None
+        hosts = Hosts.of(self.flows.to_dict(), by)
+        return pl.DataFrame(
+            {
+                "name": pl.Series(hosts.names, dtype=pl.String),
+                "by": pl.Series([by] * len(hosts.names), dtype=pl.String),
+                "flows": pl.Series(hosts.flows(), dtype=pl.Int64),
+                **{name: hosts.sums(self.flows.get_column(name).to_numpy()) for name in _RATES},
+            }
+        )
+
+    def jain_of_hosts(self, by: End, column: Literal["goodput_bps", "throughput_bps"] = "goodput_bps") -> float | None:
+        """Return Jain's fairness index of the hosts: 1 if all have the same, 1/n if one of n has everything.
+
+        The index takes no account of what hosts want. One that offers less than its share lowers it.
+
+        Args:
+            by: `"source"` for what hosts send, `"destination"` for what they receive; see `hosts`.
+            column: The rate that is shared, in bit/s.
+
+        Returns:
+            The index, or None if there is no such host or nothing got through.
+
+        Example:
+            >>> short = {"duration": "4 s", "warmup": "2 s"}
+            >>> result = fb.run("examples/home.toml", overrides=short)
+            >>> 0.25 <= result.jain_of_hosts("destination") <= 1.0
+            True
+
+        """
+        if by not in ENDS:
+            message = f"hosts are counted by {listed(ENDS)}, not by {by!r}"
+            raise InputError(message)
+        rates = self.hosts.filter(pl.col("by") == by).get_column(column).to_numpy()
+        index = jain(rates)
+        return None if math.isnan(index) else index
 
     @cached_property
     def plot(self) -> Plots:

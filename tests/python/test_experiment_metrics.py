@@ -144,6 +144,57 @@ def test_columns(fields: dict[str, Any], value: float) -> None:
     assert one(kind="column", **fields) == pytest.approx(value)
 
 
+HOME: dict[str, Any] = {
+    "name": ["a", "b", "c", "d", "request"],
+    "group": ["film", "film", "film", "copy", "film"],
+    "source": ["cloud", "cloud", "films", "laptop", "phone"],
+    "destination": ["laptop", "laptop", "phone", "phone", "films"],
+    "goodput_bps": [10e6, 20e6, 10e6, 5e6, 1e6],
+    "delay_mean_s": [1.0, math.nan, math.nan, 2.0, 3.0],
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "line", "value"),
+    [
+        # The laptop receives 30 Mb/s, the phone 15 Mb/s, and the server 1 Mb/s.
+        ({"by": "destination", "host": "laptop", "reduce": "sum"}, False, 30e6),
+        ({"by": "destination", "host": "*o*", "reduce": "max", "unit": "Mb/s"}, False, 30.0),
+        ({"by": "destination", "reduce": "jain"}, False, 46**2 / (3 * (30**2 + 15**2 + 1))),
+        ({"by": "destination", "group": "film", "host": "phone"}, False, 10e6),
+        ({"by": "source", "reduce": "count"}, False, 4.0),
+        ({"by": "destination", "column": "delay_mean_s", "host": "laptop"}, False, 1.0),
+        # Over the line, the laptop gets 30 Mb/s and the phone 10 Mb/s. Only the phone sends.
+        ({"by": "destination", "reduce": "jain"}, True, 0.8),
+        ({"by": "source", "reduce": "sum"}, True, 1e6),
+    ],
+)
+def test_columns_by_host(fields: dict[str, Any], line: bool, value: float) -> None:
+    columns = HOME | ({"line": ["down", "down", "down", "none", "up"]} if line else {})
+    of_home = Outcome({"flows": {name: np.array(values) for name, values in columns.items()}})
+    of_hosts = metric(**{"kind": "column", "column": "goodput_bps", **fields})
+    assert isinstance(of_hosts, OutcomeMetric)
+    assert of_hosts.of_outcome(of_home) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"host": "phone"}, "`host` needs `by`"),
+        ({"by": "destination", "table": "links"}, "`by` is for the table `flows` alone"),
+        ({"by": "host"}, "'source' or 'destination'"),
+    ],
+)
+def test_hosts_that_no_metric_has(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        metric(kind="column", column="goodput_bps", **fields)
+
+
+def test_a_run_of_a_version_without_hosts_has_no_metric_of_them() -> None:
+    with pytest.raises(ExperimentError, match="the table `flows` has no column `source`"):
+        one(kind="column", column="goodput_bps", by="source")
+
+
 def test_a_name_that_is_in_none_of_the_tables_is_an_error() -> None:
     with pytest.raises(ExperimentError, match="no row of `queues`, `adapters` matches B"):
         one(kind="column", table=["queues", "adapters"], name="B", column="paused_s")

@@ -81,7 +81,7 @@ pub(crate) struct Description {
 }
 
 impl Description {
-    /// Makes the nodes of the driver. The names of flows and links stay.
+    /// Makes the nodes of the driver. The names of nodes, flows and links stay.
     ///
     /// # Errors
     /// If the description contradicts itself, or the file of a trace cannot be created.
@@ -128,7 +128,7 @@ struct Maker<'a> {
     crossbars: Vec<(NodeIndex, CrossbarSpec)>,
     switches: Vec<(NodeIndex, EthernetSwitchSpec)>,
     adapters: Vec<(NodeIndex, AdapterSpec)>,
-    names: StringColumn,
+    names: &'a StringColumn,
     flows: &'a Flows,
     device_queue_limit: Option<u32>,
     transfer_table: Option<SharedTable>,
@@ -165,7 +165,7 @@ impl<'a> Maker<'a> {
             crossbars,
             switches,
             adapters,
-            names: std::mem::take(node_names),
+            names: node_names,
             flows,
             device_queue_limit,
             transfer_table: transfer_table.take(),

@@ -122,8 +122,8 @@ impl NetworkBuilder {
     pub fn build(mut self) -> Result<Network, RunError> {
         let transfer_table = self.network.transfer_table.clone();
         let driver = self.network.assemble()?;
-        let Description { measured, probes, flows, links, .. } = self.network;
-        let report = Report::new(measured, flows.labels, links.names);
+        let Description { measured, probes, node_names, flows, links, .. } = self.network;
+        let report = Report::new(measured, flows.labels, node_names, links.names);
         Ok(Network { driver, report, measured, sampling_interval: probes.interval, transfer_table })
     }
 }

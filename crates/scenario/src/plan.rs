@@ -16,7 +16,7 @@ pub(crate) mod outline;
 mod star;
 mod switch;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_document::{Invalid, Path};
 use forebay_engine::Distribution;
@@ -39,6 +39,12 @@ pub(crate) trait TopologyBuilder {
     /// The first value that is wrong.
     fn check(&self, _spec: &ScenarioSpec, _path: &Path) -> Result<(), Invalid> {
         Ok(())
+    }
+
+    /// The hosts behind one line that all their flows to the rest of the network share; `None` if the topology has no
+    /// such line.
+    fn hosts_behind_line(&self) -> Option<BTreeSet<&str>> {
+        None
     }
 
     /// Describes the links, and where flows can begin and end.

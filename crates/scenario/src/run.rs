@@ -4,9 +4,11 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use forebay_engine::{Network, RunError, RunResult};
+use forebay_records::{Column, Table};
 
 use crate::custom_classes::CustomClasses;
 use crate::load::Scenario;
+use crate::schema::ScenarioSpec;
 use crate::{build, memory, warnings};
 
 /// Runs `scenario` under `seed`, or under its own seed. `control` is called now and then with the part of the run that
@@ -90,6 +92,20 @@ fn run_by(
     let mut result = run(network, control)?;
     result.scenario = scenario.name().to_owned();
     result.seed = seed;
+    add_line(spec, &mut result.flows);
     result.warnings.splice(0..0, warnings::warnings(spec, out.is_some()));
     Ok(result)
+}
+
+/// Adds the direction in which the data of each flow cross the line that hosts share, if there is such a line.
+fn add_line(spec: &ScenarioSpec, flows: &mut Table) {
+    let Some(hosts) = spec.topology.builder().hosts_behind_line() else { return };
+    let ends = flows.texts("source").iter().zip(flows.texts("destination").iter());
+    let directions = ends.map(|(source, destination)| match (hosts.contains(source), hosts.contains(destination)) {
+        (true, false) => "up",
+        (false, true) => "down",
+        _ => "none",
+    });
+    let directions = directions.collect();
+    flows.push("line", Column::Text(directions));
 }

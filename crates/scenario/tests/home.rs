@@ -63,6 +63,29 @@ fn an_upload_delays_the_acknowledgements_of_downloads() {
 }
 
 #[test]
+fn flows_have_the_hosts_at_their_ends_and_the_direction_of_the_line() {
+    let flows = r#"
+        [[flows]]
+        name = "page"
+        from = "cloud"
+        to = "phone-1"
+        transport = "tcp"
+        app.web = {}
+        [[flows]]
+        name = "copy"
+        from = "laptop"
+        to = "phone-0"
+        transport = "tcp"
+    "#;
+    let result = simulate(&home("", &format!("{BOTH}{flows}")));
+    let column = |name| result.flows.texts(name).iter().collect::<Vec<_>>();
+    assert_eq!(column("name"), ["backup", "films-0", "films-1", "page", "page/request", "copy"]);
+    assert_eq!(column("source"), ["laptop", "cloud", "cloud", "cloud", "phone-1", "laptop"]);
+    assert_eq!(column("destination"), ["cloud", "phone-0", "phone-1", "phone-1", "cloud", "phone-0"]);
+    assert_eq!(column("line"), ["up", "down", "down", "down", "up", "none"]);
+}
+
+#[test]
 fn a_gateway_has_queues_of_its_own() {
     let classes =
         |rate: &str| format!("queue.cbq.classes = [{{ name = \"all\", rate = \"{rate}\", queue = \"fq_codel\" }}]");

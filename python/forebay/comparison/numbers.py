@@ -25,7 +25,8 @@ class Numbers:
     table: pl.DataFrame = field(repr=False)
     """One row per queue: `queue`, `discipline`, `seeds`; then `goodput_bps` (the mean of a flow), `goodput_total_bps`,
     `jain`, `loss`, `delay_mean_s`, `delay_p50_s`, `delay_p99_s`, `jitter_s`, `utilization`, `length_mean_packets` and
-    `state_bytes`, each followed by its `…_ci95`; and `cpu_ns_per_packet`."""
+    `state_bytes`, each followed by its `…_ci95`; and `cpu_ns_per_packet`. If hosts have several flows, there are also
+    `jain_source` and `jain_destination`: Jain's index of what hosts send and receive."""
     groups: pl.DataFrame = field(repr=False)
     """One row per queue and group of flows: `queue`, `discipline`, `group`, `flows` (their number); then `goodput_bps`
     (the mean of a flow), `goodput_total_bps`, `jain`, `loss`, `delay_mean_s`, `delay_p50_s`, `delay_p99_s` and

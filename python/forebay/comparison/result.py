@@ -15,7 +15,7 @@ import polars as pl
 from forebay import _core, comparison, display, reporting
 from forebay.folder import SCENARIO_FILE, staged_beside_runs
 from forebay.runs.mean import known, mean_cells
-from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, Measures
+from forebay.runs.measures import GROUP_METRICS, HOST_METRICS, QUEUE_METRICS, Measures
 from forebay.storage.document import Document, json_text
 from forebay.storage.frames import write_csv
 from forebay.storage.stored import check_kinds, read_document, reading, tables_in
@@ -191,15 +191,17 @@ def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]], cus
 def frames_of(rows: Sequence[Row]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Return the frames `table`, `groups` and `runs` of a comparison."""
     table, groups, runs = [], [], []
+    of_hosts = [name for name in HOST_METRICS if any(name in run.queue for row in rows for _, run in row.runs)]
+    metrics = [*QUEUE_METRICS, *of_hosts]
     for row in rows:
         head = {"queue": row.label, "discipline": row.discipline}
-        means = _means(QUEUE_METRICS, [run.queue for _, run in row.runs])
+        means = _means(metrics, [run.queue for _, run in row.runs])
         table.append({**head, "seeds": len(row.runs), **means, "cpu_ns_per_packet": known(row.cpu_ns_per_packet)})
         for group, flows in row.runs[0][1].flows.items():
             present = [run.groups[group] for _, run in row.runs if group in run.groups]
             groups.append({**head, "group": group, "flows": flows, **_means(GROUP_METRICS, present)})
         runs += [
-            {**head, "seed": seed, **{name: known(run.queue[name]) for name in QUEUE_METRICS}} for seed, run in row.runs
+            {**head, "seed": seed, **{name: known(run.queue.get(name)) for name in metrics}} for seed, run in row.runs
         ]
     return _frame(table), _frame(groups), _frame(runs)
 
@@ -222,5 +224,5 @@ def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
 def _means(names: Iterable[str], runs: Sequence[Mapping[str, float]]) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for name in names:
-        found |= mean_cells(name, [run[name] for run in runs])
+        found |= mean_cells(name, [run.get(name) for run in runs])
     return found

@@ -40,6 +40,9 @@ def columns_of(comparison: Numbers, *, every: bool) -> list[Column]:
     bits = unit_of("goodput_bps", *groups.values())
     columns = of_groups("Goodput of a flow", "goodput_bps", bits, 0)
     columns.append(column_of("Fairness", "Jain's index", table, "jain", PLAIN, 1))
+    for metric, ends in (("jain_source", "sources"), ("jain_destination", "destinations")):
+        if _has(table, metric):
+            columns.append(column_of("Fairness", f"Jain, {ends}", table, metric, PLAIN, 1))
     # With one group, that group is all.
     columns += of_groups("Fairness", "jain", PLAIN, 1) if every and len(groups) > 1 else []
     columns.append(column_of("Loss", "all", table, "loss", SHARE, 0))

@@ -99,7 +99,9 @@ def column_of(section: str, heading: str, frame: pl.DataFrame, metric: str, unit
         scaled(values),
         scaled(intervals),
         better,
-        most={"jain": 1.0, "loss": 100.0, "utilization": 100.0}.get(quantity),
+        most={"jain": 1.0, "jain_source": 1.0, "jain_destination": 1.0, "loss": 100.0, "utilization": 100.0}.get(
+            quantity
+        ),
         most_decimals=2 if unit is SHARE else 4,
         texts=texts,
     )

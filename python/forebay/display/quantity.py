@@ -13,6 +13,8 @@ _DECIMAL = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _FRACTIONS = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _SHARES = ("loss", "utilization", "paused_share")
 _TITLES = {
+    "jain_source": "Jain's index of sources",
+    "jain_destination": "Jain's index of destinations",
     "paused_share": "Stopped by PAUSE",
     "rtt_smoothed_s": "Smoothed RTT",
     "rtt_latest_s": "Latest RTT",

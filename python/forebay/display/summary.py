@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Any
 
+import numpy as np
 from rich.console import RenderableType
 from rich.markup import escape
 
 from forebay import runs
+from forebay.runs.hosts import End, Hosts
 from forebay.storage.document import TABLES, Document, Rows
 
 from .folding import Column, folded
@@ -36,6 +38,8 @@ _EVERY = Limits(flows=sys.maxsize, rows=sys.maxsize)
 
 _TABLES = tuple(table for table in TABLES if table != "queue_flows")
 _ALL = "all flows"
+_ENDS: dict[End, str] = {"source": "sent", "destination": "received"}
+_ENDS_AT_LINE: dict[End, str] = {"source": "up", "destination": "down"}
 _PLAIN = Scale(1.0, "")
 
 
@@ -80,12 +84,14 @@ def _head(document: Document, seeds: str) -> str:
 def _parts(document: Document) -> dict[str, Sequence[Row]]:
     """Return the rows of all tables that are shown."""
     tables = {table: document.get(table, []) for table in _TABLES}
-    return {"groups": _group_rows(document["flows"]), **tables}
+    return {"groups": _group_rows(document["flows"]), "hosts": _host_rows(document["flows"]), **tables}
 
 
 def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int, *, every: bool) -> list[RenderableType]:
     limits = _EVERY if every else _FEW
     tables: list[RenderableType] = [head, "", *_groups(parts["groups"], width), *_flows(parts["flows"], width, limits)]
+    if parts["hosts"]:
+        tables += _hosts(parts["hosts"], width, limits.rows)
     if parts["transfers"]:
         tables += _transfers(parts["transfers"], width, limits.rows)
     for title, table in (("Videos", "videos"), ("Pages", "pages"), ("Pings", "pings")):
@@ -123,6 +129,56 @@ def _runs(flows: Sequence[Row]) -> Iterator[tuple[str, Rows]]:
         start = stop
     for group, ranges in places.items():
         yield group, table.part(ranges[0].start, ranges[0].stop) if len(ranges) == 1 else table.pick(chain(*ranges))
+
+
+def _host_rows(flows: Sequence[Row]) -> list[Row]:
+    """Return a row for each host, and one of all, if hosts share otherwise than flows; else none.
+
+    Each end at which they do has columns of its own, in a home named after the direction of the line.
+    """
+    table = Rows.of(flows)
+    known = flows[0] if flows else {}
+    ends = _ENDS_AT_LINE if "line" in known else _ENDS
+    rows: dict[str, dict[str, Any]] = {}
+    of_all: dict[str, Any] = {}
+    for by, end in ends.items():
+        hosts = Hosts.sharing({name: table.column(name) for name in (by, "line") if name in known}, by)
+        if hosts is None:
+            continue
+        sums = hosts.sums(np.array([goodput or 0.0 for goodput in table.column("goodput_bps")]))
+        for name, count, goodput in zip(hosts.names, hosts.flows().tolist(), sums.tolist(), strict=True):
+            rows.setdefault(name, {})[end] = (count, goodput)
+        of_all[f"{end}_jain"] = jain_index(sums.tolist())
+    shown = [end for end in ends.values() if f"{end}_jain" in of_all]
+
+    def row(name: str, of_host: Mapping[str, tuple[int, float]]) -> dict[str, Any]:
+        cells: dict[str, Any] = {"name": name, **dict.fromkeys(of_all)}
+        for end in shown:
+            cells[f"{end}_flows"], cells[f"{end}_bps"] = of_host.get(end, (None, None))
+        return cells
+
+    return [row(name, of_host) for name, of_host in rows.items()] + [row(_ALL, {}) | of_all] if rows else []
+
+
+def _hosts(rows: Sequence[Row], width: int, most: int) -> list[RenderableType]:
+    """Return the goodput of all flows of each host, and how fairly hosts share."""
+    *hosts, every = rows
+    shown, columns, fairness = hosts[:most], [], []
+    for end in (*_ENDS.values(), *_ENDS_AT_LINE.values()):
+        if f"{end}_jain" in every:
+            unit = _unit(hosts, f"{end}_bps")
+            columns += [
+                Column(f"goodput {end}\n{unit.unit}", [_value(row, f"{end}_bps", unit) for row in shown]),
+                Column(f"flows\n{end}", [_flow_count(row[f"{end}_flows"]) for row in shown], rank=1),
+            ]
+            fairness.append(f"{end} {_share(every, f'{end}_jain')}")
+    tables = folded("host", [row["name"] for row in shown], columns, width, title="Hosts: all flows of each")
+    tables[-1:] = [f"[dim]Jain's index of hosts: {', '.join(fairness)}[/]", ""]
+    return tables + _more("hosts", len(hosts) - len(shown))
+
+
+def _flow_count(count: float | None) -> str:
+    return "-" if count is None else f"{count:,.0f}"
 
 
 def _groups(rows: Sequence[Row], width: int) -> list[RenderableType]:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from forebay.display.quantity import label, scale
+from forebay.display.quantity import label, scale, title
 from forebay.folder import SCENARIO_FILE
 from forebay.result import Result
 from forebay.runs.congestion import OF_PORTS, busiest_first, by_congestion, congested
+from forebay.runs.hosts import jain_of_hosts
 from forebay.runs.measures import measure_result
 from forebay.runs.senders import watched_senders
 from forebay.runs.series import Series
@@ -52,6 +53,7 @@ _MEANINGS = {
     "Goodput": "TCP: payload delivered in order to the application. UDP, cells and frames: whole packets delivered, "
     "with the length that the scenario gives, headers included; calls and games without headers",
     "Delay": "one-way, of delivered packets, from the source's sending to the sink",
+    "Hosts": "all flows that a host sends (source) or receives (destination); in a home, over its line",
     "Jitter": "of UDP: the mean difference between the delays of consecutive packets (RFC 3550)",
     "Stalls": "of videos: how often the buffer ran empty before the end, and for how long in all",
     "Page load time": "from the request of a page's main object to the last byte of the page",
@@ -76,11 +78,13 @@ def run_section(result: Result, heading: str, folder: Path) -> Section:
     more = _more_series(result)
     if more:
         parts.append(Charts("More over time", more, folded=True))
-    for name, title in _TABLES.items():
+    for name, heading_of_table in _TABLES.items():
         frame: pl.DataFrame = getattr(result, name)
         if frame.height:
             shown = by_congestion(frame) if name == "queues" else frame
-            parts.append(table_of(shown, title, str(folder / f"{name}.parquet")))
+            parts.append(table_of(shown, heading_of_table, str(folder / f"{name}.parquet")))
+        if name == "flows" and jain_of_hosts(frame.to_dict()):
+            parts.append(table_of(result.hosts, "Hosts"))
     parts.append(Terms("Meanings", list(_MEANINGS.items())))
     if scenario is not None:
         parts.append(Text("Scenario", SCENARIO_FILE, scenario))
@@ -119,6 +123,7 @@ def _facts(result: Result) -> list[tuple[str, str]]:
     ]
     if flows.height > 1:
         facts.append(("Jain's index of goodputs", number_text(jain(_column(flows, "goodput_bps")))))
+    facts += [(title(name), number_text(index)) for name, index in jain_of_hosts(flows.to_dict()).items()]
     facts.append(("Packet-hops", f"{result.engine.packet_hops:,}"))
     facts.append(("CPU time", time_text(result.engine.cpu_s)))
     return [*facts, ("Digest", result.digest)]

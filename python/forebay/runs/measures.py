@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .hosts import jain_of_hosts
 from .outcome import data_rows
 from .statistics import jain
 
@@ -34,12 +35,16 @@ GROUP_METRICS = (
 QUEUE_METRICS = (*GROUP_METRICS, "utilization", "length_mean_packets", "state_bytes")
 """Of all flows, and of the queue and its link; `goodput_bps` is the mean of a flow."""
 
+HOST_METRICS = ("jain_source", "jain_destination")
+"""Jain's index of the goodputs of hosts that send or receive, in runs where hosts share otherwise than flows."""
+
 
 @dataclass(frozen=True)
 class Measures:
     """The numbers of one run; NaN where there is none."""
 
     queue: dict[str, float]
+    """`QUEUE_METRICS`, and those of `HOST_METRICS` that the run has."""
     groups: dict[str, dict[str, float]]
     flows: dict[str, int]
     """How many flows each group has."""
@@ -87,6 +92,7 @@ def measure(tables: Tables, links: Sequence[str], measured_s: float) -> Measures
         "utilization": _mean(wires["utilization"]),
         "length_mean_packets": _mean(queues["length_mean_packets"]),
         "state_bytes": float(queues["state_bytes"].sum()),
+        **jain_of_hosts(flows),
     }
     capacity_bits = float(wires["rate_bps"].sum()) * measured_s
     return Measures(

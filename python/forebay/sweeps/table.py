@@ -102,6 +102,8 @@ def columns_of(metrics: Sequence[str], points: pl.DataFrame, *, several_queues: 
 
     of_groups("Goodput of a flow", "goodput_bps")
     add("Fairness", "Jain's index", "jain", PLAIN, 1)
+    add("Fairness", "Jain, sources", "jain_source", PLAIN, 1)
+    add("Fairness", "Jain, destinations", "jain_destination", PLAIN, 1)
     add("Loss", "at all queues" if several_queues else "at the queue", "loss", SHARE, 0)
     of_groups("Delay", "delay_mean_s", "mean", rank=1)
     of_groups("Delay", "delay_p99_s", "p99")

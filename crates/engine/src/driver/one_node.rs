@@ -99,8 +99,8 @@ impl OneNode {
         self.take(Time::NEVER);
         let (mut labels, mut names) = (FlowLabels::default(), StringColumn::new());
         links.iter().for_each(|name| names.push(name));
-        (0..FLOWS).for_each(|flow| labels.push(&format!("flow-{flow}"), "flow", "udp", 1));
-        let mut report = Report::new(MEASURED, labels, names);
+        (0..FLOWS).for_each(|flow| labels.push(&format!("flow-{flow}"), "flow", "udp", [0, 1], 1));
+        let mut report = Report::new(MEASURED, labels, ["source", "sink"].into_iter().collect(), names);
         self.node.finish(MEASURED.to, &mut report);
         self.channels.finish(&mut report);
         for (flow, (sent, left)) in self.sent.into_iter().zip(self.left).enumerate() {

@@ -60,7 +60,7 @@ mod tests {
     fn the_delays_of_a_group_are_those_of_its_flows() {
         let mut labels = FlowLabels::default();
         for (flow, group) in [("a-0", "a"), ("a-1", "a"), ("b", "b")] {
-            labels.push(flow, group, "udp", 1);
+            labels.push(flow, group, "udp", [0, 1], 1);
         }
         let mut table = DelayTable::default();
         for (flow, milliseconds) in [(0, vec![1, 1, 50]), (1, vec![2]), (2, vec![7])] {

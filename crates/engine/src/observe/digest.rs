@@ -14,9 +14,11 @@ pub(crate) const JITTER_S: &str = "jitter_s";
 pub(crate) const PAUSED_SHARE: &str = "paused_share";
 pub(crate) const MEMORY_BYTES: &str = "memory_bytes";
 pub(crate) const PACKETS_DUPLICATED: &str = "packets_duplicated";
+pub(crate) const SOURCE: &str = "source";
+pub(crate) const DESTINATION: &str = "destination";
 
 /// Younger than the digests of published results, which they would change.
-const YOUNGER: [&str; 4] = [JITTER_S, PAUSED_SHARE, MEMORY_BYTES, PACKETS_DUPLICATED];
+const YOUNGER: [&str; 6] = [JITTER_S, PAUSED_SHARE, MEMORY_BYTES, PACKETS_DUPLICATED, SOURCE, DESTINATION];
 
 /// Equal digests mean equal tables and series, to the last bit.
 pub(crate) fn digest(result: &RunResult) -> String {

@@ -1,8 +1,8 @@
 //! The table of flows.
 
-use forebay_records::{Column, Table};
+use forebay_records::{Column, StringColumn, Table};
 
-use crate::observe::digest::JITTER_S;
+use crate::observe::digest::{DESTINATION, JITTER_S, SOURCE};
 use crate::observe::flow_counters::{ReceiveCount, ReceiveCounters, SendCount, SendCounters};
 use crate::observe::reported::FlowLabels;
 
@@ -84,8 +84,8 @@ impl FlowTable {
         ]
     }
 
-    /// `seconds` is the length of the measured interval.
-    pub fn table(self, labels: FlowLabels, seconds: f64) -> Table {
+    /// `nodes` has the names of all nodes, `seconds` is the length of the measured interval.
+    pub fn table(self, labels: FlowLabels, nodes: &StringColumn, seconds: f64) -> Table {
         let Self { sends, receives, dropped } = self;
         let rate = |bytes: u64| bytes as f64 * 8.0 / seconds;
         let received = |of: fn(&Received) -> u64| Column::Count(receives.iter().map(of).collect());
@@ -94,7 +94,7 @@ impl FlowTable {
         let time = |of: fn(&Received) -> f64| Column::Float(receives.iter().map(of).collect());
         let sent = |of: fn(&Sent) -> u64| Column::Count(sends.iter().map(of).collect());
         let mut table = Table::default();
-        let [names, groups, kinds] = labels.into_columns();
+        let [names, groups, kinds, sources, destinations] = labels.into_columns(nodes);
         table.push("name", Column::Text(names));
         table.push("group", Column::Text(groups));
         table.push("kind", Column::Text(kinds));
@@ -119,6 +119,8 @@ impl FlowTable {
         table.push("transfers_completed", Column::Count(rows().map(|(s, r)| s.transfers + r.transfers).collect()));
         let times = rows().map(|(s, r)| if s.transfers > 0 { s.transfer_time_mean_s } else { r.transfer_time_mean_s });
         table.push("transfer_time_mean_s", Column::Float(times.collect()));
+        table.push(SOURCE, Column::Text(sources));
+        table.push(DESTINATION, Column::Text(destinations));
         table
     }
 }

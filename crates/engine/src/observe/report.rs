@@ -45,6 +45,7 @@ struct Fate {
 pub struct Report {
     measured: MeasuredInterval,
     labels: FlowLabels,
+    nodes: StringColumn,
     flows: FlowTable,
     delays: DelayTable,
     fates: Vec<Fate>,
@@ -65,11 +66,17 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn new(measured: MeasuredInterval, labels: FlowLabels, links: StringColumn) -> Self {
+    pub(crate) fn new(
+        measured: MeasuredInterval,
+        labels: FlowLabels,
+        nodes: StringColumn,
+        links: StringColumn,
+    ) -> Self {
         let rows = labels.len();
         Self {
             measured,
             labels,
+            nodes,
             flows: FlowTable::new(rows),
             delays: DelayTable::default(),
             fates: vec![Fate::default(); rows * 2],
@@ -193,7 +200,7 @@ impl Report {
         self.outcomes.add(self.labels.rows.of(flow as usize), outcome.kind, outcome.values);
     }
 
-    /// Of a call with a fixed jitter buffer.
+    /// Takes the playout of a call with a fixed jitter buffer.
     pub(crate) fn playout(&mut self, flow: FlowId, playout: Playout) {
         self.playouts.insert(self.labels.rows.of(flow as usize), playout);
     }
@@ -393,7 +400,7 @@ impl Report {
         let hops = self.links.hops;
         let (delays, transfers) = (self.delays.table(&self.labels), self.transfers.table(&self.labels));
         let [videos, pages, pings] = self.outcomes.tables(&self.labels);
-        let mut flows = self.flows.table(self.labels, self.measured.seconds());
+        let mut flows = self.flows.table(self.labels, &self.nodes, self.measured.seconds());
         voice::add_scores(&mut flows, &self.playouts);
         let mut result = RunResult {
             duration_s: self.measured.to.seconds(),

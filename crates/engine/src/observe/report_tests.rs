@@ -10,8 +10,8 @@ use crate::observe::queue_counters::QueueCounters;
 fn close(change: impl FnOnce(&mut QueueCounters)) -> Result<RunResult, RunError> {
     let measured = MeasuredInterval { from: Time::ZERO, to: Time::ZERO + Span::from_seconds(1) };
     let mut labels = FlowLabels::default();
-    labels.push("flow", "flow", "udp", 1);
-    let mut report = Report::new(measured, labels, StringColumn::new());
+    labels.push("flow", "flow", "udp", [0, 1], 1);
+    let mut report = Report::new(measured, labels, ["source", "sink"].into_iter().collect(), StringColumn::new());
     let mut counters = QueueCounters::new(measured);
     counters.refuse_at(0, 1000, DropReason::Overflow, Time::ZERO);
     change(&mut counters);

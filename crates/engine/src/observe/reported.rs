@@ -102,11 +102,13 @@ pub(crate) struct FlowLabels {
     /// Name and kind of each group, and the group of each flow.
     groups: Vec<(String, &'static str)>,
     group_of: Vec<u32>,
+    /// The nodes that send data and that receive them.
+    ends: Vec<[u32; 2]>,
 }
 
 impl FlowLabels {
     /// Flows of a group must come one after the other.
-    pub fn push(&mut self, name: &str, group: &str, kind: &'static str, flows: u32) {
+    pub fn push(&mut self, name: &str, group: &str, kind: &'static str, ends: [u32; 2], flows: u32) {
         self.rows.push(flows);
         self.names.push(name);
         // A connection with data both ways is two flows of two groups.
@@ -116,6 +118,7 @@ impl FlowLabels {
             self.groups.push((group.to_owned(), kind));
         }
         self.group_of.push(place as u32);
+        self.ends.push(ends);
     }
 
     pub fn len(&self) -> usize {
@@ -144,10 +147,18 @@ impl FlowLabels {
         &self.groups[self.group_of[row] as usize].0
     }
 
-    pub fn into_columns(self) -> [StringColumn; 3] {
+    /// The indices of the nodes that send data and that receive them.
+    pub fn ends(&self, row: usize) -> [u32; 2] {
+        self.ends[row]
+    }
+
+    /// Names, groups, kinds, and the nodes that send and receive, of which `nodes` has the names.
+    pub fn into_columns(self, nodes: &StringColumn) -> [StringColumn; 5] {
         let of_flows = || self.group_of.iter().map(|&group| &self.groups[group as usize]);
         let (groups, kinds) = (of_flows().map(|(name, _)| name).collect(), of_flows().map(|(_, kind)| kind).collect());
-        [self.names, groups, kinds]
+        let [sources, destinations] =
+            [0, 1].map(|end| self.ends.iter().map(|ends| &nodes[ends[end] as usize]).collect());
+        [self.names, groups, kinds, sources, destinations]
     }
 }
 

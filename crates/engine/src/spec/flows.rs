@@ -17,15 +17,13 @@ pub(crate) struct Flows {
     all: Vec<Kept>,
 }
 
-/// The fields of a flow in addition to its name.
+/// The fields of a flow in addition to its labels.
 struct Kept {
     /// Shared with the flow before if it has the same.
     traits: Rc<Traits>,
     start: Time,
     stop: Time,
     class: u8,
-    source: NodeIndex,
-    destination: NodeIndex,
 }
 
 /// The parts of a flow that most flows of a group share.
@@ -54,11 +52,11 @@ pub(crate) struct Flow<'a> {
 impl Flows {
     pub fn add(&mut self, flow: FlowSpec) {
         let FlowSpec { name, group, transport, source, destination, start, stop, class, host_jitter } = flow;
-        self.labels.push(&name, &group, kind(&transport), slots(&transport));
+        self.labels.push(&name, &group, kind(&transport), [source, destination], slots(&transport));
         let traits = Traits { transport, host_jitter };
         let before = self.all.last().map(|before| &before.traits);
         let traits = before.filter(|before| ***before == traits).map_or_else(|| Rc::new(traits), Rc::clone);
-        self.all.push(Kept { traits, start, stop, class, source, destination });
+        self.all.push(Kept { traits, start, stop, class });
     }
 
     pub fn len(&self) -> usize {
@@ -68,12 +66,13 @@ impl Flows {
     pub fn get(&self, index: usize) -> Flow<'_> {
         let (row, slot) = self.labels.rows.with_number(index);
         let kept = &self.all[row];
+        let [source, destination] = self.labels.ends(row);
         Flow {
             name: self.labels.name(row),
             group: self.labels.group(row),
             transport: &kept.traits.transport,
-            source: kept.source,
-            destination: kept.destination,
+            source,
+            destination,
             start: kept.start,
             stop: kept.stop,
             class: kept.class,

@@ -35,6 +35,7 @@
 //! ```
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use forebay_document::{Invalid, Path};
 use forebay_units::Span;
@@ -55,6 +56,10 @@ pub(crate) const OWN_NODES: [&str; 3] = [GATEWAY, MODEM, PROVIDER];
 impl TopologyBuilder for Home {
     fn check(&self, _: &ScenarioSpec, path: &Path) -> Result<(), Invalid> {
         home::validate(self, path)
+    }
+
+    fn hosts_behind_line(&self) -> Option<BTreeSet<&str>> {
+        Some(self.hosts.iter().map(|host| host.name.as_str()).collect())
     }
 
     fn outline<'s>(&'s self, outline: &mut Outline<'s>) {

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from forebay.experiment.errors import MetricError
+from forebay.runs.hosts import End, Hosts
 from forebay.runs.outcome import data_rows
 
 from .names import matching
@@ -46,6 +47,11 @@ class ColumnMetric(OutcomeMetric, WithUnit):
     """A column divided by, row by row."""
     times: str | None = None
     """A column multiplied by, row by row: drops per packets sent times the offered rate is the rate lost."""
+    by: End | None = None
+    """Of flows: sums the values of all flows that a host sends or receives, before `reduce` makes one value of the
+    hosts. In a home, `source` are its hosts with what they send up, `destination` those with what they get down."""
+    host: str | None = None
+    """With `by`: the hosts. A `*` matches any characters."""
     unit: Unit = ""
     reduce: Literal["mean", "min", "max", "sum", "jain", "count", "share"] = "mean"
     """`count` counts the rows that have a value at all (are not NaN), `share` is the part of those in the bounds."""
@@ -60,6 +66,12 @@ class ColumnMetric(OutcomeMetric, WithUnit):
         if bounded != (self.reduce == "share"):
             message = "`share` needs `at_least`, `at_most` or both, and nothing else takes them"
             raise ValueError(message)
+        if self.by is None and self.host is not None:
+            message = '`host` needs `by`: "source" or "destination"'
+            raise ValueError(message)
+        if self.by is not None and self.table != "flows":
+            message = "`by` is for the table `flows` alone"
+            raise ValueError(message)
         return self
 
     def of_outcome(self, outcome: Outcome) -> float:
@@ -67,7 +79,8 @@ class ColumnMetric(OutcomeMetric, WithUnit):
         tables = [self.table] if isinstance(self.table, str) else self.table
         values = np.concatenate([self._values(outcome, table) for table in tables])
         if not len(values):
-            message = f"no row of `{'`, `'.join(tables)}` matches {self.name or self.group or self.queue or 'this'}"
+            wanted = self.host or self.name or self.group or self.queue or "this"
+            message = f"no row of `{'`, `'.join(tables)}` matches {wanted}"
             raise MetricError(message)
         if self.reduce == "share":
             return share_within(values, self.at_least, self.at_most) * self.scale
@@ -84,7 +97,17 @@ class ColumnMetric(OutcomeMetric, WithUnit):
                 values = values / self._beside(outcome, table, self.per, rows)
         if self.times is not None:
             values = values * self._beside(outcome, table, self.times, rows)
-        return values
+        return values if self.by is None else self._by_host(outcome, self.by, rows, values)
+
+    def _by_host(
+        self, outcome: Outcome, by: End, rows: NDArray[np.bool], values: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the sum of the values of each host that is meant."""
+        flows = outcome.tables["flows"]
+        _column(flows, by, "flows")
+        hosts = Hosts.of({name: flows[name][rows] for name in (by, "line") if name in flows}, by)
+        sums = hosts.sums(values)
+        return sums if self.host is None else sums[matching(np.array(hosts.names, dtype=np.str_), self.host)]
 
     def _rows(self, outcome: Outcome, name: Table) -> NDArray[np.bool]:
         """Return which rows of the table of that name are meant."""
