@@ -266,8 +266,8 @@ class Result:
         Example:
             >>> short = {"duration": "4 s", "warmup": "2 s"}
             >>> result = fb.run("examples/home.toml", overrides=short)
-            >>> result.hosts.filter(pl.col("by") == "destination").select("name", "flows").rows()
-            [('phone-0', 1), ('phone-1', 1), ('tablet', 1), ('desk', 1)]
+            >>> result.hosts.select("name", "by", "flows").rows()[-2:]
+            [('tablet', 'destination', 1), ('desk', 'destination', 1)]
 
         """
         frames = [frame for by in ENDS if (frame := self._hosts(by)) is not None]
