@@ -11,8 +11,10 @@ use forebay_qdisc::Queue;
 use forebay_units::Rate;
 
 use crate::load::Scenario;
-use crate::plan::outline::{Crossed, Outline};
-use crate::schema::{FlowGroup, LinkSpec, QueueSpec, ScenarioSpec, SeriesKind, Switch, Transport, VOICE_INTERVAL};
+use crate::plan::outline::{Crossed, Links, Outline};
+use crate::schema::{
+    FlowGroup, Impairments, LinkSpec, QueueSpec, ScenarioSpec, SeriesKind, Switch, Transport, VOICE_INTERVAL,
+};
 
 /// The program with its libraries.
 const PROGRAM: f64 = 8e6;
@@ -23,6 +25,8 @@ const CELL_FLOW: f64 = 1_300.0;
 const FRAME_FLOW: f64 = 1_500.0;
 /// A link with its counters, its results and its name.
 const LINK: f64 = 400.0;
+/// What a link with impairments takes in addition: it is no part of a host.
+const IMPAIRED_LINK: f64 = 2_900.0;
 /// A queue with its counters and results, but for its discipline's state.
 const QUEUE: f64 = 1_100.0;
 /// The memory of a queue for each flow, in both directions, with the row of results of a flow. Rows are in order from
@@ -105,6 +109,8 @@ fn parts(outline: &Outline<'_>) -> Vec<Part> {
     }
     let links = outline.link_count() as f64;
     add(links, "links", links * LINK);
+    let impaired = impaired_links(outline);
+    add(impaired, "links with impairments", impaired * IMPAIRED_LINK);
     let count: f64 = queues.iter().map(|queues| queues.count).sum();
     add(count, "queues", queues.iter().map(Queues::bytes).sum());
     let (on_their_way, unasked) = waiting::packets(outline);
@@ -120,6 +126,16 @@ fn parts(outline: &Outline<'_>) -> Vec<Part> {
     let traces = outline.spec.traces.len() as f64;
     add(traces, "traces", traces * TRACE);
     parts
+}
+
+/// How many links lose packets, or change their delays or order.
+fn impaired_links(outline: &Outline<'_>) -> f64 {
+    let is_impaired = |link: &LinkSpec| {
+        let changes_delay = link.service.iter().any(|period| period.delay.is_some());
+        link.impairments != Impairments::default() || !link.down.is_empty() || changes_delay
+    };
+    let impaired = |links| Links::directions(links).filter(|direction| is_impaired(&direction.spec)).count();
+    outline.links.iter().map(|links| (outline.count(links) * impaired(links) as u64) as f64).sum()
 }
 
 /// Of each kind of flow: its name, how many there are, and the bytes of one.

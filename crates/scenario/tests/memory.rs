@@ -94,6 +94,27 @@ fn many_tcp_flows_between_hosts_of_their_own_with_sack() {
 }
 
 #[test]
+fn many_tcp_flows_behind_lossy_links() {
+    check(&star(r#"rate = "1 Gbps", impairments.loss = 0.01"#, r#"rate = "1 Gbps", queue = "drop_tail""#, TCP));
+    // The acknowledgements of all flows come from a few hosts, with a link for each flow.
+    let text = format!(
+        r#"
+        duration = "100 ms"
+        [topology.switch]
+        ports = 4
+        fabric = "output_queued"
+        access = {{ rate = "1 Gbps", delay = "1 ms", impairments.loss = 0.01 }}
+        input = {{ rate = "1 Gbps", delay = "1 ms" }}
+        output = {{ rate = "1 Gbps", delay = "1 ms" }}
+        [[flows]]
+        name = "flow"
+        {TCP}
+        "#
+    );
+    check(&text.replace("1 s", "100 ms"));
+}
+
+#[test]
 fn many_udp_flows() {
     let flows = r#"count = 30000
         transport.udp = { packet = "100 B", poisson = { rate = "8 kbps" } }"#;
