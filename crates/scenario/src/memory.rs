@@ -25,7 +25,7 @@ const CELL_FLOW: f64 = 1_300.0;
 const FRAME_FLOW: f64 = 1_500.0;
 /// A link with its counters, its results and its name.
 const LINK: f64 = 400.0;
-/// What a link with impairments takes in addition: it is no part of a host.
+/// The additional memory of a link with impairments, which is no part of a host.
 const IMPAIRED_LINK: f64 = 2_900.0;
 /// A queue with its counters and results, but for its discipline's state.
 const QUEUE: f64 = 1_100.0;
