@@ -10,18 +10,21 @@ use forebay_tcp::TcpConfig;
 use support::traffic;
 use support::{Star, drop_tail, plain_link, tcp, udp};
 
-/// TCP of all kinds, UDP and a conversation, more than the bottleneck can take.
+/// TCP of all kinds, UDP and conversations over one connection and over several, more than the bottleneck can take.
 fn mixed() -> Star {
     let plain = TcpConfig::ns2(64);
     let sack = TcpConfig { sack: true, delayed_ack: true, ..plain.clone() };
-    let data = traffic::questions(200, 20_000, Distribution::Exponential(5e10));
-    let conversation = Transport::Tcp { config: plain.clone(), data };
+    let conversation = |connections| {
+        let data = traffic::questions(200, 20_000, Distribution::Exponential(5e10), connections);
+        Transport::Tcp { config: plain.clone(), data }
+    };
     let fixed = Transport::Tcp { config: plain.clone(), data: TcpData::Fixed { bytes: 500_000 } };
     Star::default()
-        .flow("plain", tcp(plain), 0)
+        .flow("plain", tcp(plain.clone()), 0)
         .flow("sack", tcp(sack), 100)
         .flow("fixed", fixed, 1_500)
-        .flow("web", conversation, 200)
+        .flow("web", conversation(1), 200)
+        .flow("browser", conversation(3), 250)
         .flow("constant", udp(2.0, 0.0), 300)
         .flow("jittered", udp(1.5, 0.5), 0)
 }

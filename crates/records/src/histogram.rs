@@ -36,6 +36,19 @@ impl DelayHistogram {
         self.octaves[(octave - self.first_octave) as usize][bucket] += 1;
     }
 
+    /// Counts the delays of another histogram as well.
+    pub fn add(&mut self, other: &Self) {
+        self.sum_ps += other.sum_ps;
+        self.max_ps = self.max_ps.max(other.max_ps);
+        for (octave, buckets) in (other.first_octave..).zip(&other.octaves) {
+            if octave.wrapping_sub(self.first_octave) as usize >= self.octaves.len() {
+                self.grow(octave);
+            }
+            let own = &mut self.octaves[(octave - self.first_octave) as usize];
+            own.iter_mut().zip(buckets).for_each(|(own, count)| *own += count);
+        }
+    }
+
     /// Prefetches the bucket of the longest delay, where the next is likely to fall.
     #[inline]
     pub fn prefetch(&self) {
@@ -133,6 +146,21 @@ mod tests {
                 prop_assert!((histogram.quantile_s(quantile) - exact).abs() <= 0.02 * exact);
             }
             prop_assert_eq!(histogram.max_s(), *delays.last().unwrap() as f64 * 1e-12);
+        }
+
+        #[test]
+        fn a_sum_of_histograms_has_the_delays_of_both(
+            delays in prop::collection::vec((1_000_u64..10_000_000_000_000, any::<bool>()), 0..100),
+        ) {
+            let [mut one, mut other, mut both] = [(); 3].map(|()| DelayHistogram::default());
+            for &(delay, in_one) in &delays {
+                for histogram in [if in_one { &mut one } else { &mut other }, &mut both] {
+                    histogram.record(Span::from_picoseconds(delay));
+                }
+            }
+            one.add(&other);
+            prop_assert_eq!(one.buckets().collect::<Vec<_>>(), both.buckets().collect::<Vec<_>>());
+            prop_assert_eq!((one.sum_ps, one.max_ps), (both.sum_ps, both.max_ps));
         }
     }
 }

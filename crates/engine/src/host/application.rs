@@ -1,4 +1,4 @@
-//! Applications at the ends of a TCP connection that carries data both ways.
+//! Applications at the ends of TCP connections that carry data both ways.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,19 +6,19 @@ use std::sync::Arc;
 use forebay_qdisc::Time;
 use rand_pcg::Pcg64Mcg;
 
+use crate::host::connection::End;
 use crate::host::outbox::Outbox;
-use crate::host::tcp::{Acknowledger, Transmitter};
 use crate::observe::interval::Checkpoint;
 use crate::observe::outcomes::Outcome;
 
-/// An application at one end of a connection.
+/// An application at one end of a connection, or of several between the same hosts.
 ///
-/// It acts when the connection's flow starts, when the other end's bytes arrive, and at times of its own.
+/// It acts when the flow starts, when the other end's bytes arrive, and at times of its own.
 pub trait Application: Send {
-    /// The flow starts. Called at the client only, which opens the connection with its first bytes.
+    /// The flow starts. Called at the client only, which opens each connection with its first bytes.
     fn on_start(&mut self, socket: &mut Socket<'_, '_>);
 
-    /// Bytes of the other end have been delivered, in their order.
+    /// Bytes of the other end have been delivered, in their order, by the connection of the socket.
     fn on_delivered(&mut self, socket: &mut Socket<'_, '_>);
 
     /// The time that [`Application::next`] gave has come.
@@ -38,20 +38,25 @@ pub trait Application: Send {
     }
 }
 
-/// The end of a connection at which an application is.
+/// The end of its connections at which an application is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The end that opens the connection: the flow's destination.
+    /// The end that opens the connections: the flow's destination.
     Client,
     /// The flow's source.
     Server,
 }
 
-/// A kind of application with its parameters: makes the two applications of each connection.
+/// A kind of application with its parameters: makes the two applications of each flow.
 pub trait ApplicationKind: fmt::Debug + Send + Sync {
-    /// The application of an end of one connection. `stream` is the connection's random stream of a name; both ends can
-    /// have equal ones. The client starts nothing after `stop`.
+    /// The application of one end. `stream` is the flow's random stream of a name; both ends can have equal ones. The
+    /// client starts nothing after `stop`.
     fn end(&self, role: Role, stream: &dyn Fn(&str) -> Pcg64Mcg, stop: Time) -> Box<dyn Application>;
+
+    /// The most connections that the client opens, at least 1. Each takes memory even if it is never opened.
+    fn connections(&self) -> u32 {
+        1
+    }
 }
 
 /// A shared [`ApplicationKind`]; equal if it is the same one.
@@ -64,12 +69,11 @@ impl PartialEq for SharedKind {
     }
 }
 
-/// An application's view of its connection.
+/// An application's view of its connections: of one at a time.
 pub struct Socket<'a, 'b> {
     pub(crate) now: Time,
-    pub(crate) transmitter: &'a mut Transmitter,
-    pub(crate) acknowledger: &'a mut Acknowledger,
-    pub(crate) opened: &'a mut bool,
+    pub(crate) ends: &'a mut [End],
+    pub(crate) connection: usize,
     pub(crate) out: &'a mut Outbox<'b>,
 }
 
@@ -80,25 +84,31 @@ impl Socket<'_, '_> {
         self.now
     }
 
-    /// Sends bytes to the other end; the first ones open the connection.
-    pub fn write(&mut self, bytes: u64) {
-        if !std::mem::replace(self.opened, true) {
-            self.transmitter.open(self.now, self.out);
-        }
-        self.transmitter.write(bytes, self.now, self.out);
+    /// The number of the connection, from 0: at first the one that delivered bytes, or 0 if the application acts by
+    /// itself.
+    #[must_use]
+    pub fn connection(&self) -> usize {
+        self.connection
     }
 
-    /// The bytes of the other end that have been delivered so far.
+    /// Turns to the connection of this number, which is below [`ApplicationKind::connections`].
+    pub fn turn_to(&mut self, connection: usize) {
+        self.connection = connection;
+    }
+
+    /// Sends bytes to the other end; the first ones open the connection.
+    pub fn write(&mut self, bytes: u64) {
+        self.ends[self.connection].write(bytes, self.now, self.out);
+    }
+
+    /// The bytes of the other end that the connection has delivered so far.
     #[must_use]
     pub fn delivered_bytes(&self) -> u64 {
-        self.acknowledger.delivered_bytes()
+        self.ends[self.connection].delivered_bytes()
     }
 
     /// Counts a transfer that began at `since` and is complete now, for the results of the flow that this end receives.
     pub fn complete_transfer(&mut self, since: Time) {
-        if let Some(record) = self.acknowledger.record() {
-            record.transfers += 1;
-            record.transfer_time += self.now.since(since);
-        }
+        self.ends[self.connection].complete_transfer(since, self.now);
     }
 }

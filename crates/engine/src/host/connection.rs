@@ -1,4 +1,5 @@
-//! An end of a TCP connection that carries data both ways, with the application there.
+//! The ends of the TCP connections that carry data both ways between two hosts, with the application there. Most
+//! applications have one connection.
 //!
 //! Each end sends on one flow and receives on the other. The handshake is that of the client's half.
 
@@ -13,29 +14,75 @@ use crate::observe::interval::Checkpoints;
 use crate::observe::report::Report;
 use crate::packet::{FlowId, Packet};
 
-pub(crate) struct Connection {
+/// An end of one connection.
+pub(crate) struct End {
     transmitter: Transmitter,
     acknowledger: Acknowledger,
+    opened: bool,
+}
+
+impl End {
+    pub fn new(transmitter: Transmitter, acknowledger: Acknowledger) -> Self {
+        Self { transmitter, acknowledger, opened: false }
+    }
+
+    fn deadline(&self) -> Time {
+        self.transmitter.deadline().min(self.acknowledger.deadline())
+    }
+
+    fn check(&mut self, now: Time) {
+        self.transmitter.check(now);
+        self.acknowledger.check(now);
+    }
+
+    fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+        if self.transmitter.deadline() <= now {
+            self.transmitter.expire(now, out);
+        } else {
+            self.acknowledger.expire(now, out);
+        }
+    }
+
+    /// The first bytes open the connection.
+    pub fn write(&mut self, bytes: u64, now: Time, out: &mut Outbox<'_>) {
+        if !std::mem::replace(&mut self.opened, true) {
+            self.transmitter.open(now, out);
+        }
+        self.transmitter.write(bytes, now, out);
+    }
+
+    pub fn delivered_bytes(&self) -> u64 {
+        self.acknowledger.delivered_bytes()
+    }
+
+    pub fn complete_transfer(&mut self, since: Time, now: Time) {
+        if let Some(record) = self.acknowledger.record() {
+            record.transfers += 1;
+            record.transfer_time += now.since(since);
+        }
+    }
+}
+
+/// The ends of all connections of an application at one host.
+///
+/// Of `n` connections, the responses are the `n` flows from the first one on, and the requests the `n` flows after
+/// them.
+pub(crate) struct Connections {
+    ends: Box<[End]>,
     application: Box<dyn Application>,
     /// When the application starts; [`Time::NEVER`] afterwards, and at the server.
     start: Time,
-    opened: bool,
     /// Those that the application passes.
     checkpoints: Checkpoints,
-    /// The flow whose row the application's outcome has.
+    /// The first flow, whose row the application's outcome has.
     flow: FlowId,
 }
 
-impl Connection {
-    pub fn new(
-        transmitter: Transmitter,
-        acknowledger: Acknowledger,
-        application: Box<dyn Application>,
-        start: Time,
-        context: EndpointContext,
-    ) -> Self {
+impl Connections {
+    /// `ends` has at least one.
+    pub fn new(ends: Box<[End]>, application: Box<dyn Application>, start: Time, context: EndpointContext) -> Self {
         let EndpointContext { checkpoints, flow, .. } = context;
-        Self { transmitter, acknowledger, application, start, opened: false, checkpoints, flow }
+        Self { ends, application, start, checkpoints, flow }
     }
 
     /// When the application acts by itself.
@@ -44,27 +91,30 @@ impl Connection {
     }
 
     fn deadline(&self) -> Time {
-        self.app_due().min(self.transmitter.deadline()).min(self.acknowledger.deadline())
+        self.ends.iter().fold(self.app_due(), |deadline, end| deadline.min(end.deadline()))
+    }
+
+    /// The number of the connection that a flow belongs to.
+    fn of_flow(&self, flow: FlowId) -> usize {
+        let number = (flow - self.flow) as usize;
+        if number < self.ends.len() { number } else { number - self.ends.len() }
     }
 
     fn advance(&mut self, now: Time, out: &mut Outbox<'_>) {
         loop {
             let deadline = self.deadline();
-            self.transmitter.check(deadline.min(now));
-            self.acknowledger.check(deadline.min(now));
+            self.ends.iter_mut().for_each(|end| end.check(deadline.min(now)));
             self.check(deadline.min(now));
             if deadline > now {
                 return;
             }
             if self.start <= deadline {
                 self.start = Time::NEVER;
-                self.call(deadline, out, |application, socket| application.on_start(socket));
+                self.call(0, deadline, out, |application, socket| application.on_start(socket));
             } else if self.application.next() <= deadline {
-                self.call(deadline, out, |application, socket| application.on_timer(socket));
-            } else if self.transmitter.deadline() <= deadline {
-                self.transmitter.expire(deadline, out);
-            } else {
-                self.acknowledger.expire(deadline, out);
+                self.call(0, deadline, out, |application, socket| application.on_timer(socket));
+            } else if let Some(end) = self.ends.iter_mut().find(|end| end.deadline() <= deadline) {
+                end.expire(deadline, out);
             }
         }
     }
@@ -75,13 +125,20 @@ impl Connection {
         }
     }
 
-    fn call(&mut self, now: Time, out: &mut Outbox<'_>, of: impl FnOnce(&mut dyn Application, &mut Socket<'_, '_>)) {
-        let Self { transmitter, acknowledger, application, opened, .. } = self;
-        of(&mut **application, &mut Socket { now, transmitter, acknowledger, opened, out });
+    /// Calls the application with the socket of this connection.
+    fn call(
+        &mut self,
+        connection: usize,
+        now: Time,
+        out: &mut Outbox<'_>,
+        of: impl FnOnce(&mut dyn Application, &mut Socket<'_, '_>),
+    ) {
+        let Self { ends, application, .. } = self;
+        of(&mut **application, &mut Socket { now, ends, connection, out });
     }
 }
 
-impl Endpoint for Connection {
+impl Endpoint for Connections {
     fn next(&self) -> Time {
         self.deadline()
     }
@@ -89,13 +146,15 @@ impl Endpoint for Connection {
     fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         let now = packet.time;
         self.advance(now, out);
+        let connection = self.of_flow(packet.flow_id());
+        let end = &mut self.ends[connection];
         if packet.is_ack() {
-            return self.transmitter.receive(packet, out);
+            return end.transmitter.receive(packet, out);
         }
-        let before = self.acknowledger.delivered_bytes();
-        self.acknowledger.receive(packet, out);
-        if self.acknowledger.delivered_bytes() > before {
-            self.call(now, out, |application, socket| application.on_delivered(socket));
+        let before = end.delivered_bytes();
+        end.acknowledger.receive(packet, out);
+        if end.delivered_bytes() > before {
+            self.call(connection, now, out, |application, socket| application.on_delivered(socket));
         }
     }
 
@@ -103,11 +162,19 @@ impl Endpoint for Connection {
         self.advance(now, out);
     }
 
-    fn finish(&mut self, end: Time, report: &mut Report) {
-        self.transmitter.finish(end, report);
-        self.acknowledger.finish(end, report);
-        self.check(end);
-        if let Some(outcome) = self.application.outcome(end) {
+    fn finish(&mut self, end_of_run: Time, report: &mut Report) {
+        if let [first, others @ ..] = &mut *self.ends {
+            let (mut sent, mut received) =
+                (first.transmitter.counters(end_of_run), first.acknowledger.counters(end_of_run));
+            for end in others {
+                sent.add(&end.transmitter.counters(end_of_run));
+                received.add(&end.acknowledger.counters(end_of_run));
+            }
+            report.sender(first.transmitter.flow(), sent);
+            report.receiver(first.acknowledger.flow(), received);
+        }
+        self.check(end_of_run);
+        if let Some(outcome) = self.application.outcome(end_of_run) {
             report.outcome(self.flow, outcome);
         }
     }

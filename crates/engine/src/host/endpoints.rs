@@ -12,7 +12,7 @@ use crate::driver::ties::salt_of_endpoint;
 use crate::error::RunError;
 use crate::host::application::{Role, SharedKind};
 use crate::host::cells::{CellFlow, CellSource, CellSourceParts};
-use crate::host::connection::Connection;
+use crate::host::connection::{Connections, End};
 use crate::host::endpoint::MadeEndpoint;
 use crate::host::send_path::SendPath;
 use crate::host::tcp::{
@@ -62,8 +62,10 @@ impl Numbers {
         while ends.len() < flows.len() {
             let (flow, next) = (ends.len() as FlowId, flow_of.len() as EndpointId);
             match flows.get(ends.len()).transport {
-                Transport::Tcp { data: TcpData::BothWays(_), .. } => {
-                    ends.extend([(next, next + 1), (next + 1, next)]);
+                Transport::Tcp { data: TcpData::BothWays(kind), .. } => {
+                    let connections = || 0..kind.0.connections();
+                    ends.extend(connections().map(|_| (next, next + 1)));
+                    ends.extend(connections().map(|_| (next + 1, next)));
                     flow_of.extend([flow; 2]);
                 }
                 Transport::Tcp { data: TcpData::Transfers(transfers), .. } => {
@@ -138,7 +140,13 @@ impl Endpoints<'_> {
             counters.record.series.get_or_insert_default().sender = Some(SenderSeries::default());
         }
         let mut transmitter = Transmitter::new(context, config, counters.record);
-        transmitter.introduce(|| self.random(spec, "/controller").next_u64(), || spec.name.to_owned());
+        let of_connection = |first: &str, other: &dyn Fn(u32) -> String| match spec.slot {
+            0 => first.to_owned(),
+            slot => other(slot),
+        };
+        let path = || of_connection("/controller", &|slot| format!("/connection/{slot}/controller"));
+        let name = || of_connection(spec.name, &|slot| format!("{}, connection {slot}", spec.name));
+        transmitter.introduce(|| self.random(spec, &path()).next_u64(), name);
         transmitter
     }
 
@@ -267,7 +275,7 @@ impl Endpoints<'_> {
                         let sink = TransferSink::new(context, config.clone(), counters);
                         return Ok(MadeEndpoint::Other(Box::new(sink)));
                     }
-                    TcpData::BothWays(kind) => return Ok(self.connection(index, is_source, config, kind)),
+                    TcpData::BothWays(kind) => return Ok(self.connections(index, is_source, config, kind)),
                 };
                 if is_source {
                     let transmitter = self.transmitter(index, spec, config);
@@ -308,20 +316,23 @@ impl Endpoints<'_> {
         })))
     }
 
-    /// An end of a connection: the server sends the first flow and receives the second, the client the other way round.
-    fn connection(&self, index: usize, is_server: bool, config: &TcpConfig, kind: &SharedKind) -> MadeEndpoint {
-        let (response, request) = (self.flows.get(index), self.flows.get(index + 1));
+    /// The ends of the connections of an application: the server sends the first flows and receives the others, the
+    /// client the other way round.
+    fn connections(&self, first: usize, is_server: bool, config: &TcpConfig, kind: &SharedKind) -> MadeEndpoint {
+        let connections = kind.0.connections() as usize;
         let response_config = TcpConfig { handshake: false, ..config.clone() };
-        let (transmitter, acknowledger, role, start) = if is_server {
-            let transmitter = self.transmitter(index, response, &response_config);
-            (transmitter, self.acknowledger(index + 1, request, config), Role::Server, Time::NEVER)
-        } else {
-            let transmitter = self.transmitter(index + 1, request, config);
-            (transmitter, self.acknowledger(index, response, &response_config), Role::Client, response.start)
+        let end = |connection| {
+            let response = (first + connection, &response_config);
+            let request = (first + connections + connection, config);
+            let (sent, received) = if is_server { (response, request) } else { (request, response) };
+            let transmitter = self.transmitter(sent.0, self.flows.get(sent.0), sent.1);
+            End::new(transmitter, self.acknowledger(received.0, self.flows.get(received.0), received.1))
         };
-        let stream = |name: &str| self.random(response, &format!("/{name}"));
-        let application = kind.0.end(role, &stream, response.stop);
-        let context = self.context(index, response);
-        MadeEndpoint::Other(Box::new(Connection::new(transmitter, acknowledger, application, start, context)))
+        let spec = self.flows.get(first);
+        let (role, start) = if is_server { (Role::Server, Time::NEVER) } else { (Role::Client, spec.start) };
+        let stream = |name: &str| self.random(spec, &format!("/{name}"));
+        let application = kind.0.end(role, &stream, spec.stop);
+        let ends = (0..connections).map(end).collect();
+        MadeEndpoint::Other(Box::new(Connections::new(ends, application, start, self.context(first, spec))))
     }
 }

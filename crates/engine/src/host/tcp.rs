@@ -121,10 +121,19 @@ impl Transmitter {
         }
     }
 
-    pub fn finish(&mut self, end: Time, report: &mut Report) {
+    pub fn flow(&self) -> FlowId {
+        self.form.flow
+    }
+
+    /// The run is over. Returns the counters at `end`.
+    pub fn counters(&mut self, end: Time) -> SendCounters {
         self.check(end);
-        let record = self.record.take().unwrap_or_default();
-        report.sender(self.form.flow, SendCounters { count: self.count(), record });
+        SendCounters { count: self.count(), record: self.record.take().unwrap_or_default() }
+    }
+
+    pub fn finish(&mut self, end: Time, report: &mut Report) {
+        let counters = self.counters(end);
+        report.sender(self.form.flow, counters);
     }
 }
 
@@ -344,11 +353,21 @@ impl Acknowledger {
         ReceiveCount { packets, bytes, marked, payload: self.delivered_bytes(), acks_sent }
     }
 
-    pub fn finish(&mut self, end: Time, report: &mut Report) {
+    pub fn flow(&self) -> FlowId {
+        self.form.flow
+    }
+
+    /// The run is over. Returns the counters at `end`.
+    pub fn counters(&mut self, end: Time) -> ReceiveCounters {
         self.check(end);
         let (count, delay) = (self.count(), std::mem::take(&mut self.delay));
         let record = Box::new(self.record.take().map(|received| received.record).unwrap_or_default());
-        report.receiver(self.form.flow, ReceiveCounters { count, delay, record });
+        ReceiveCounters { count, delay, record }
+    }
+
+    pub fn finish(&mut self, end: Time, report: &mut Report) {
+        let counters = self.counters(end);
+        report.receiver(self.form.flow, counters);
     }
 }
 

@@ -54,6 +54,14 @@ pub(crate) struct SendSeries {
 }
 
 impl SendCount {
+    fn add(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.retransmitted += other.retransmitted;
+        self.acks_received += other.acks_received;
+        self.timeouts += other.timeouts;
+    }
+
     /// Adds the counts of a sender.
     pub fn add_sender(&mut self, sender: &SenderCounters) {
         self.packets += sender.segments_sent;
@@ -95,6 +103,23 @@ impl SendCounters {
     pub fn check(&mut self, checkpoint: Checkpoint, interval: Span) {
         self.record.check(&self.count, checkpoint, interval);
     }
+
+    /// Adds the counters of another connection, which has the same row. Windows have no sum.
+    pub fn add(&mut self, other: &Self) {
+        self.count.add(&other.count);
+        self.record.at_warm_up.add(&other.record.at_warm_up);
+        self.record.started = self.record.started.into_iter().chain(other.record.started).min();
+        if let (Some(series), Some(others)) = (&mut self.record.series, &other.record.series) {
+            series.window = None;
+            if let (Some(sent), Some(others)) = (&mut series.sent, &others.sent) {
+                add_samples(sent, others);
+            }
+        }
+    }
+}
+
+fn add_samples(samples: &mut [f64], others: &[f64]) {
+    samples.iter_mut().zip(others).for_each(|(sample, other)| *sample += other);
 }
 
 #[derive(Clone, Debug, Default)]
@@ -115,6 +140,16 @@ pub(crate) struct ReceiveCount {
     /// Bytes handed to the application.
     pub payload: u64,
     pub acks_sent: u64,
+}
+
+impl ReceiveCount {
+    fn add(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.marked += other.marked;
+        self.payload += other.payload;
+        self.acks_sent += other.acks_sent;
+    }
 }
 
 /// Few packets touch this.
@@ -171,6 +206,20 @@ impl ReceiveCounters {
 
     pub fn check(&mut self, checkpoint: Checkpoint, interval: Span) {
         self.record.check(&self.count, &mut self.delay, checkpoint, interval);
+    }
+
+    /// Adds the counters of another connection, which has the same row and carries no datagrams.
+    pub fn add(&mut self, other: &Self) {
+        self.count.add(&other.count);
+        self.delay.add(&other.delay);
+        let (record, others) = (&mut self.record, &other.record);
+        record.at_warm_up.add(&others.at_warm_up);
+        record.finished = record.finished.max(others.finished);
+        record.transfers += others.transfers;
+        record.transfer_time += others.transfer_time;
+        if let (Some(series), Some(others)) = (&mut record.goodput_series, &others.goodput_series) {
+            add_samples(&mut series.0, &others.0);
+        }
     }
 }
 

@@ -36,7 +36,8 @@ pub(crate) struct LinkReport {
     pub series: Option<Vec<f64>>,
 }
 
-/// The row of each flow in results. Flows that are slots of the same transfers have one row together.
+/// The row of each flow in results. Flows that are slots of the same transfers, or
+/// connections of the same application, have one row together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rows {
     flows: u32,

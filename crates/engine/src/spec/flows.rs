@@ -45,7 +45,7 @@ pub(crate) struct Flow<'a> {
     pub stop: Time,
     pub class: u8,
     pub host_jitter: [Distribution; 2],
-    /// Its number among the slots of its transfers, from 0.
+    /// Its number among the flows of its row, from 0: slots of transfers, or connections of an application.
     pub slot: u32,
 }
 
@@ -90,6 +90,7 @@ impl Flows {
 fn slots(transport: &Transport) -> u32 {
     match transport {
         Transport::Tcp { data: TcpData::Transfers(transfers), .. } => transfers.connections,
+        Transport::Tcp { data: TcpData::BothWays(kind), .. } => kind.0.connections(),
         _ => 1,
     }
 }

@@ -14,27 +14,41 @@ use rand_pcg::Pcg64Mcg;
 
 use super::drop_tail;
 
-/// Questions of one size, answers of another, and a pause.
+/// Questions of one size, answers of another, and a pause. The connections take turns.
 #[derive(Debug)]
 struct Questions {
     question_bytes: u64,
     answer_bytes: u64,
     /// In picoseconds.
     pause: Distribution,
+    connections: u32,
 }
 
-pub fn questions(question_bytes: u64, answer_bytes: u64, pause: Distribution) -> TcpData {
-    TcpData::BothWays(SharedKind(Arc::new(Questions { question_bytes, answer_bytes, pause })))
+pub fn questions(question_bytes: u64, answer_bytes: u64, pause: Distribution, connections: u32) -> TcpData {
+    TcpData::BothWays(SharedKind(Arc::new(Questions { question_bytes, answer_bytes, pause, connections })))
 }
 
 impl ApplicationKind for Questions {
     fn end(&self, role: Role, stream: &dyn Fn(&str) -> Pcg64Mcg, _stop: Time) -> Box<dyn Application> {
-        let &Self { question_bytes, answer_bytes, pause } = self;
+        let &Self { question_bytes, answer_bytes, pause, connections } = self;
         let (writes, awaits, pause) = match role {
             Role::Client => (question_bytes, answer_bytes, pause),
             Role::Server => (answer_bytes, question_bytes, Distribution::Constant(0.0)),
         };
-        Box::new(Talker { writes, awaits, heard: 0, wrote: Time::ZERO, pause, rng: stream("pause"), next: Time::NEVER })
+        Box::new(Talker {
+            writes,
+            awaits,
+            heard: vec![0; connections as usize],
+            turn: 0,
+            wrote: Time::ZERO,
+            pause,
+            rng: stream("pause"),
+            next: Time::NEVER,
+        })
+    }
+
+    fn connections(&self) -> u32 {
+        self.connections
     }
 }
 
@@ -42,7 +56,10 @@ impl ApplicationKind for Questions {
 struct Talker {
     writes: u64,
     awaits: u64,
-    heard: u64,
+    /// By connection.
+    heard: Vec<u64>,
+    /// The connection for what it writes next.
+    turn: usize,
     wrote: Time,
     pause: Distribution,
     rng: Pcg64Mcg,
@@ -55,8 +72,9 @@ impl Application for Talker {
     }
 
     fn on_delivered(&mut self, socket: &mut Socket<'_, '_>) {
-        if socket.delivered_bytes() >= self.heard + self.awaits {
-            self.heard += self.awaits;
+        let heard = &mut self.heard[socket.connection()];
+        if socket.delivered_bytes() >= *heard + self.awaits {
+            *heard += self.awaits;
             socket.complete_transfer(self.wrote);
             self.next = socket.now().saturating_add(self.pause.draw_span(&mut self.rng));
         }
@@ -65,7 +83,9 @@ impl Application for Talker {
     fn on_timer(&mut self, socket: &mut Socket<'_, '_>) {
         self.next = Time::NEVER;
         self.wrote = socket.now();
+        socket.turn_to(self.turn);
         socket.write(self.writes);
+        self.turn = (self.turn + 1) % self.heard.len();
     }
 
     fn next(&self) -> Time {
@@ -88,7 +108,8 @@ pub fn transports() -> Vec<Transport> {
     let pattern = UdpPattern::Poisson { rate_bps: 1e8 };
     vec![
         Transport::Tcp { config: config.clone(), data: TcpData::Unlimited },
-        Transport::Tcp { config, data: questions(300, 20_000, Distribution::Exponential(1e8)) },
+        Transport::Tcp { config: config.clone(), data: questions(300, 20_000, Distribution::Exponential(1e8), 1) },
+        Transport::Tcp { config, data: questions(300, 20_000, Distribution::Exponential(1e8), 3) },
         Transport::Tcp { config: without_sack, data: TcpData::Fixed { bytes: 300_000 } },
         Transport::Udp {
             pattern,
