@@ -4793,7 +4793,7 @@ A rule of rate adaptation. The first segment has the lowest bitrate.
 
 class Web(BaseModel):
     """
-    A user loads web pages over one connection, and reads each. The browser requests the main object, parses it, and requests the objects of the page, several at a time. The table `pages` has the times from the request of the main object to the last byte of the page, or to the end of parsing where no object follows. Without `main`, `objects` and `object` these are drawn by the 3GPP model.
+    A user loads web pages, and reads each. The browser requests the main object, parses it, and requests the objects of the page, several at a time, over one or more connections. The table `pages` has the times from the request of the main object to the last byte of the page, or to the end of parsing where no object follows. Without `main`, `objects` and `object` these are drawn by the 3GPP model.
     """
 
     model_config = ConfigDict(
@@ -4812,9 +4812,13 @@ class Web(BaseModel):
     """
     Payload bytes of such an object; drawn for each. Default: log-normal with a mean of 7758 B and a standard deviation of 126 168 B, from 50 B to 2 MB.
     """
-    parallel: Annotated[int, Field(ge=1, le=1000)] = 6
+    connections: Annotated[int, Field(ge=1, le=32)] = 1
     """
-    Requests for objects that are unanswered at a time: 1 for HTTP/1.1 over one connection, many for HTTP/2 and 3. 1 to 1000.
+    Connections that the browser may open to the server: 6 in browsers that use HTTP/1.1. The main object comes over the first; each other opens, with its handshake, for an object that finds no connection idle. All stay open. 1 to 32.
+    """
+    parallel: Annotated[int | None, Field(ge=1, le=1000)] = None
+    """
+    Requests for objects that are unanswered at a time on each connection: 1 for HTTP/1.1, many for HTTP/2 and 3. 1 to 1000. Default: 6 on a single connection, 1 on several.
     """
     parsing: Annotated[SpanDistribution, Field(validate_default=True)] = {
         "exponential": "130 ms"

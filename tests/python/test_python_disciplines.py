@@ -233,6 +233,20 @@ def _discipline(dequeue: Callable[..., object]) -> type:
     return type("Discipline", (fb.QueueDiscipline,), methods)
 
 
+@pytest.mark.parametrize("connections", [1, 3])
+def test_the_message_names_the_flow_of_a_browser_and_those_behind_it(connections: int) -> None:
+    udp = '[[flows]]\nname = "udp"\nstart = "1 s"\ntransport.udp = { packet = "777 B", poisson = { rate = "4 Mbps" } }'
+    web = f'[[flows]]\nname = "web"\ntransport = "tcp"\napp.web = {{ objects = 9, connections = {connections} }}'
+    scenario = fb.Scenario.from_toml(SCENARIO.partition("[[flows]]")[0] + f"{web}\n{udp}")
+    # The handshake comes first, so the queue sees an acknowledgement of the browser first.
+    for admit, flow in [
+        (lambda self, packet: 1 // packet, r"web/request \(its ACKs\)"),
+        (lambda self, length: 1 // (length - 777), "udp"),
+    ]:
+        with pytest.raises(fb.DisciplineError, match=f"of flow {flow}, at"):
+            run(scenario, {"python": _law(admit)})
+
+
 def test_the_message_names_packet_time_and_flow(tmp_path: Path, forebay: Command) -> None:
     faulty = LAW.replace("return", "if self.packets == 7:\n            raise ValueError('seven')\n        return")
     (tmp_path / "laws.py").write_text(faulty)

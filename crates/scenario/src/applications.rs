@@ -22,7 +22,7 @@ pub(crate) trait BothWays: ApplicationKind {
     /// Checks the parameters, which are at `at`.
     fn check(&self, at: &Path) -> Validity;
 
-    /// Mean payload bytes of the larger messages: no more is in flight, for the estimate of memory.
+    /// Mean payload bytes of the larger messages on a connection: no more is in flight, for the estimate of memory.
     fn message_bytes(&self) -> u64;
 
     /// Payload bytes that a segment of TCP must be able to take; 0 for any.

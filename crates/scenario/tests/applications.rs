@@ -51,6 +51,72 @@ fn a_page_takes_a_round_trip_for_each_turn() {
     }
 }
 
+/// Six objects of 1000 B, or as many as given, over some connections of a fast link with a round trip of 20 ms.
+fn browser(connections: u32, objects: u32) -> String {
+    let web = format!(
+        "web = {{ connections = {connections}, main = \"1000 B\", objects = {objects}, object = \"1000 B\", parsing = \
+         \"50 ms\", reading = \"1 s\" }}"
+    );
+    text("1 Gbps", "\"drop_tail\"", &web, "")
+}
+
+#[test]
+fn objects_come_over_several_connections() {
+    // Each connection is open after the first page, and then takes an object in a round trip.
+    for (connections, objects, turns) in [(6, 6, 1), (6, 7, 2), (6, 13, 3), (3, 6, 2), (2, 1, 1), (32, 40, 2)] {
+        let pages = simulate(&browser(connections, objects)).pages;
+        let (mean_s, expected) = (pages.floats("load_mean_s")[0], 0.07 + f64::from(turns) * 0.02);
+        // Less than 1 ms for the transmissions.
+        assert!((expected..expected + 1e-3).contains(&mean_s), "{connections}, {objects}: {mean_s}");
+    }
+}
+
+#[test]
+fn each_connection_opens_with_a_handshake() {
+    // The first connection serves an object in each round trip, the others after one for the handshake.
+    for (connections, objects, turns) in [(6, 1, 1), (6, 6, 2), (6, 7, 2), (6, 8, 3), (6, 13, 3), (6, 14, 4), (2, 5, 3)]
+    {
+        let first = browser(connections, objects).replace("\"60 s\"", "\"1 s\"").replace("\"10 s\"", "\"0 s\"");
+        let pages = simulate(&first).pages;
+        // The first connection's handshake, the main object, parsing, the objects.
+        let (load_s, expected) = (pages.floats("load_max_s")[0], 0.09 + f64::from(turns) * 0.02);
+        assert_eq!(pages.counts("loaded")[0], 1);
+        assert!((expected..expected + 1e-3).contains(&load_s), "{connections}, {objects}: {load_s}");
+    }
+}
+
+#[test]
+fn a_browser_has_a_row_for_its_connections() {
+    let probes = "[probes]\ninterval = \"1 s\"\nseries = [\"flows\"]\n[topology.star]";
+    let result = simulate(&browser(6, 12).replacen("[topology.star]", probes, 1));
+    let (flows, loaded) = (&result.flows, result.pages.counts("loaded")[0]);
+    assert_eq!(flows.texts("name").iter().collect::<Vec<_>>(), ["user", "user/request"]);
+    // All pages but for the two that the measured interval may cut.
+    for (flow, bytes) in [13 * 1000, 13 * 328].into_iter().enumerate() {
+        let payload = flows.floats("goodput_bps")[flow] * 50.0 / 8.0;
+        let pages = payload / f64::from(bytes);
+        assert!((pages - loaded as f64).abs() <= 1.0, "{pages} pages, not {loaded}");
+    }
+    assert_eq!(flows.counts("transfers_completed")[0], loaded);
+    let series = |quantity: &str| result.series.iter().filter(|series| series.quantity == quantity).collect::<Vec<_>>();
+    let mean = series("goodput_bps")[0].values[10..].iter().sum::<f64>() / 50.0;
+    assert!((mean - flows.floats("goodput_bps")[0]).abs() < 1e-6 * mean);
+    assert_eq!((series("goodput_bps").len(), series("congestion_window_bytes").len()), (2, 0));
+}
+
+#[test]
+fn connections_share_a_fair_queue_like_users() {
+    // Two browsers load large objects all the time; the scheduler divides the link among their connections.
+    let web = |connections: u32| {
+        format!("web = {{ connections = {connections}, objects = 200, object = \"200 KB\", reading = \"10 ms\" }}")
+    };
+    let other = format!("[[flows]]\nname = \"other\"\ntransport = \"tcp\"\napp.{}", web(6));
+    let flows = simulate(&text("20 Mbps", "\"fq_codel\"", &web(2), &other)).flows;
+    let goodputs = flows.floats("goodput_bps");
+    let ratio = goodputs[2] / goodputs[0];
+    assert!((2.3..3.3).contains(&ratio), "{ratio}");
+}
+
 #[test]
 fn a_download_in_the_same_queue_delays_pages() {
     let download = "[[flows]]\nname = \"download\"\ntransport = \"tcp\"";
@@ -120,6 +186,11 @@ fn the_order_of_events_does_not_matter() {
         transport = "tcp"
         app.web = { reading = "200 ms" }
         [[flows]]
+        name = "browser"
+        count = 2
+        transport = "tcp"
+        app.web = { reading = "200 ms", connections = 6 }
+        [[flows]]
         name = "more"
         count = 2
         transport.tcp = { sack = true }
@@ -132,7 +203,7 @@ fn the_order_of_events_does_not_matter() {
     let one = run(&scenario, None, None, &mut |_| true).unwrap();
     let in_order = run_in_order(&scenario, None, None, &mut |_| true).unwrap();
     assert_eq!(one.digest, in_order.digest);
-    assert_eq!((one.videos.texts("name").len(), one.pages.texts("name").len()), (3, 3));
+    assert_eq!((one.videos.texts("name").len(), one.pages.texts("name").len()), (3, 5));
 }
 
 #[test]
@@ -146,6 +217,8 @@ fn values_out_of_bounds_are_refused() {
         ("video.rule.buffer_based = { reservoir = \"20 s\" }", "both within `buffer` less a segment"),
         ("video.rule.buffer_based = { reservoir = \"5000 h\", cushion = \"446745 s\" }", "both within `buffer`"),
         ("web = { parallel = 0 }", "expected 1 to 1000"),
+        ("web = { connections = 0 }", "expected 1 to 32"),
+        ("web = { connections = 33 }", "expected 1 to 32"),
         ("web = { objects = 20000 }", "expected 0 to 10000"),
         ("web = { object = \"0 B\" }", "expected 1 B to"),
         ("video.rule = \"abr\"", "abr"),
@@ -153,6 +226,10 @@ fn values_out_of_bounds_are_refused() {
         let error = Scenario::load(&text("1 Mbps", "\"drop_tail\"", app, ""), "applications.toml", &[]).unwrap_err();
         assert!(error.render(false).contains(message), "{app}: {}", error.render(false));
     }
+    let probes = "[probes]\ninterval = \"1 s\"\nsenders = [\"user\"]\n[topology.star]";
+    let watched = browser(2, 1).replacen("[topology.star]", probes, 1);
+    let error = Scenario::load(&watched, "applications.toml", &[]).unwrap_err();
+    assert!(error.render(false).contains("a flow for each of its connections"), "{}", error.render(false));
     let short = text("1 Mbps", "\"drop_tail\"", "video = {}", "").replace("delayed_ack = false", "segment = \"200 B\"");
     let error = Scenario::load(&short, "applications.toml", &[]).unwrap_err();
     assert!(error.render(false).contains("since requests of `app` must not be cut"), "{}", error.render(false));

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use forebay_qdisc::{Backlog, FlowKey, Time};
-use forebay_scenario::names;
 use forebay_scenario::schema::ScenarioSpec;
+use forebay_scenario::{Application, names};
 use pyo3::create_exception;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -165,7 +165,7 @@ fn place_of(py: Python<'_>, error: &PyErr) -> Option<String> {
 }
 
 /// The name of a flow as the results have it. Each flow has one number for its data and one for its ACKs; a
-/// conversation is two flows.
+/// conversation is the flows of its responses, then those of its requests.
 fn flow_name(scenario: &ScenarioSpec, key: FlowKey) -> String {
     // Above these bits is the generation of a connection.
     let (mut number, is_ack) = (u64::from(key.0 as u32 >> 1), key.0 & 1 == 1);
@@ -174,7 +174,9 @@ fn flow_name(scenario: &ScenarioSpec, key: FlowKey) -> String {
         let each = u64::from(group.flows_each());
         let flows = names::flows_of(scenario, group);
         if let Some(name) = flows.get((number / each) as usize) {
-            let request = if each == 2 && number % each == 1 { "/request" } else { "" };
+            let has_requests = each > 1 && !matches!(group.app, Application::Transfers(_));
+            let is_request = has_requests && number % each >= each / 2;
+            let request = if is_request { "/request" } else { "" };
             return format!("{name}{request}{of}");
         }
         number -= each * flows.len() as u64;

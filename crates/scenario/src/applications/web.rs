@@ -18,10 +18,10 @@ use super::BothWays;
 use crate::schema::{SizeDistribution, SpanDistribution};
 use crate::validate::check::{DAY, Validity, check_span, check_transfer, require};
 
-/// A user loads web pages over one connection, and reads each. The browser requests the main object, parses it, and
-/// requests the objects of the page, several at a time. The table `pages` has the times from the request of the main
-/// object to the last byte of the page, or to the end of parsing where no object follows. Without `main`, `objects` and
-/// `object` these are drawn by the 3GPP model.
+/// A user loads web pages, and reads each. The browser requests the main object, parses it, and requests the objects of
+/// the page, several at a time, over one or more connections. The table `pages` has the times from the request of the
+/// main object to the last byte of the page, or to the end of parsing where no object follows. Without `main`,
+/// `objects` and `object` these are drawn by the 3GPP model.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Web {
@@ -38,11 +38,17 @@ pub struct Web {
     /// deviation of 126 168 B, from 50 B to 2 MB.
     #[serde(default)]
     pub object: Option<SizeDistribution>,
-    /// Requests for objects that are unanswered at a time: 1 for HTTP/1.1 over one connection, many for HTTP/2 and 3. 1
-    /// to 1000.
-    #[serde(default = "default_parallel")]
+    /// Connections that the browser may open to the server: 6 in browsers that use HTTP/1.1. The main object comes over
+    /// the first; each other opens, with its handshake, for an object that finds no connection idle. All stay open. 1
+    /// to 32.
+    #[serde(default = "default_connections")]
+    #[schemars(range(min = 1, max = 32))]
+    pub connections: u32,
+    /// Requests for objects that are unanswered at a time on each connection: 1 for HTTP/1.1, many for HTTP/2 and 3. 1
+    /// to 1000. Default: 6 on a single connection, 1 on several.
+    #[serde(default)]
     #[schemars(range(min = 1, max = 1000))]
-    pub parallel: u32,
+    pub parallel: Option<u32>,
     /// Time for which the browser parses the main object; drawn for each page.
     #[serde(default = "default_parsing")]
     pub parsing: SpanDistribution,
@@ -54,8 +60,8 @@ pub struct Web {
     pub request: Bytes,
 }
 
-fn default_parallel() -> u32 {
-    6
+fn default_connections() -> u32 {
+    1
 }
 
 fn default_parsing() -> SpanDistribution {
@@ -85,21 +91,30 @@ impl BothWays for Web {
         check_span(&self.reading, DAY, &at.key("reading"))?;
         let objects = self.objects.unwrap_or(0);
         require(objects <= 10_000, || at.key("objects"), || format!("`objects` is {objects}"), "expected 0 to 10000")?;
-        let holds = (1..=1000).contains(&self.parallel);
-        let message = || format!("`parallel` is {}", self.parallel);
+        let holds = (1..=32).contains(&self.connections);
+        let message = || format!("`connections` is {}", self.connections);
+        require(holds, || at.key("connections"), message, "expected 1 to 32")?;
+        let holds = (1..=1000).contains(&self.parallel());
+        let message = || format!("`parallel` is {}", self.parallel());
         require(holds, || at.key("parallel"), message, "expected 1 to 1000")
     }
 
     fn message_bytes(&self) -> u64 {
         let mean =
             |size: Option<SizeDistribution>, drawn: LogNormal| size.map_or(drawn.mean as u64, |size| size.mean().0);
-        mean(self.main, MAIN).max(u64::from(self.parallel) * mean(self.object, OBJECT))
+        mean(self.main, MAIN).max(u64::from(self.parallel()) * mean(self.object, OBJECT))
+    }
+}
+
+impl Web {
+    fn parallel(&self) -> u32 {
+        self.parallel.unwrap_or(if self.connections == 1 { 6 } else { 1 })
     }
 }
 
 impl ApplicationKind for Web {
     fn end(&self, role: Role, stream: &dyn Fn(&str) -> Pcg64Mcg, stop: Time) -> Box<dyn Application> {
-        let pages = Pages { web: *self, rng: stream("pages"), left: 0 };
+        let pages = Pages::new(self, stream);
         match role {
             Role::Client => Box::new(Browser {
                 web: *self,
@@ -108,32 +123,51 @@ impl ApplicationKind for Web {
                 times: stream("times"),
                 pages,
                 stop,
-                expected: 0,
-                unanswered: VecDeque::new(),
+                connections: vec![Connection::default(); self.connections as usize],
                 page: None,
                 next: Time::NEVER,
                 requested: 0,
                 loads: DelayHistogram::default(),
             }),
-            Role::Server => Box::new(Server { request_bytes: self.request.0, pages, answered: 0 }),
+            Role::Server => {
+                let answered = vec![0; self.connections as usize];
+                Box::new(Server { request_bytes: self.request.0, pages, answered })
+            }
         }
+    }
+
+    fn connections(&self) -> u32 {
+        self.connections
     }
 }
 
 /// The sizes of the objects, page after page. Browser and server draw them from equal streams.
+///
+/// A page ends before the next begins, so both ends take the same object for its main object. The requests of two
+/// connections may arrive in another order than they were sent: the sizes of each connection have a stream of their
+/// own.
 struct Pages {
     web: Web,
     rng: Pcg64Mcg,
+    /// The streams of the sizes by connection; empty for a single one, which shares `rng`.
+    of_connections: Vec<Pcg64Mcg>,
     /// Objects of the page whose sizes were not drawn yet.
     left: u32,
 }
 
 impl Pages {
-    /// The payload of the next object.
-    fn next(&mut self) -> u64 {
+    fn new(web: &Web, stream: &dyn Fn(&str) -> Pcg64Mcg) -> Self {
+        let several = if web.connections > 1 { web.connections } else { 0 };
+        let of_connections = (0..several).map(|connection| stream(&format!("pages/{connection}"))).collect();
+        Self { web: *web, rng: stream("pages"), of_connections, left: 0 }
+    }
+
+    /// The payload of the next object, which comes over this connection.
+    fn next(&mut self, connection: usize) -> u64 {
         if self.left > 0 {
             self.left -= 1;
-            return draw(self.web.object, &OBJECT, &mut self.rng);
+            let rng = self.of_connections.get_mut(connection).unwrap_or(&mut self.rng);
+            return draw(self.web.object, &OBJECT, rng);
         }
         self.left = self.web.objects.unwrap_or_else(|| number_of_objects(&mut self.rng));
         draw(self.web.main, &MAIN, &mut self.rng)
@@ -192,16 +226,22 @@ struct Browser {
     pages: Pages,
     /// No page after this time.
     stop: Time,
-    /// Bytes delivered when all that was requested is complete.
-    expected: u64,
-    /// For each unanswered request the bytes delivered when its object is complete.
-    unanswered: VecDeque<u64>,
+    connections: Vec<Connection>,
     page: Option<Page>,
     /// When parsing or reading ends.
     next: Time,
     /// In the measured interval.
     requested: u64,
     loads: DelayHistogram,
+}
+
+/// A connection of a browser.
+#[derive(Clone, Default)]
+struct Connection {
+    /// Bytes delivered when all that was requested is complete.
+    expected: u64,
+    /// For each unanswered request the bytes delivered when its object is complete.
+    unanswered: VecDeque<u64>,
 }
 
 /// The page that is being loaded.
@@ -211,18 +251,30 @@ struct Page {
 }
 
 impl Browser {
-    fn request(&mut self, socket: &mut Socket<'_, '_>) {
-        self.expected += self.pages.next();
-        self.unanswered.push_back(self.expected);
+    fn request(&mut self, number: usize, socket: &mut Socket<'_, '_>) {
+        let connection = &mut self.connections[number];
+        connection.expected += self.pages.next(number);
+        connection.unanswered.push_back(connection.expected);
+        socket.turn_to(number);
         socket.write(self.web.request.0);
+    }
+
+    /// The connection for the next request: the one with the fewest unanswered requests. Of these the first, which is
+    /// open if any of them is.
+    fn free_connection(&self) -> Option<usize> {
+        let unanswered = |&(_, connection): &(usize, &Connection)| connection.unanswered.len();
+        let (number, connection) = self.connections.iter().enumerate().min_by_key(unanswered)?;
+        (connection.unanswered.len() < self.web.parallel() as usize).then_some(number)
     }
 
     /// Requests what may be requested of the page, and ends it if everything is there.
     fn go_on(&mut self, since: Time, socket: &mut Socket<'_, '_>) {
-        while self.pages.left > 0 && self.unanswered.len() < self.web.parallel as usize {
-            self.request(socket);
+        while self.pages.left > 0
+            && let Some(connection) = self.free_connection()
+        {
+            self.request(connection, socket);
         }
-        if self.unanswered.is_empty() {
+        if self.connections.iter().all(|connection| connection.unanswered.is_empty()) {
             self.page = None;
             socket.complete_transfer(since);
             self.loads.record(socket.now().since(since));
@@ -247,7 +299,7 @@ impl Application for Browser {
             None if socket.now() < self.stop => {
                 self.page = Some(Page { since: socket.now(), parsed: false });
                 self.requested += 1;
-                self.request(socket);
+                self.request(0, socket);
             }
             None => {}
         }
@@ -255,13 +307,13 @@ impl Application for Browser {
 
     fn on_delivered(&mut self, socket: &mut Socket<'_, '_>) {
         let delivered = socket.delivered_bytes();
-        let before = self.unanswered.len();
-        while self.unanswered.front().is_some_and(|&complete| complete <= delivered) {
-            self.unanswered.pop_front();
+        let unanswered = &mut self.connections[socket.connection()].unanswered;
+        let before = unanswered.len();
+        while unanswered.front().is_some_and(|&complete| complete <= delivered) {
+            unanswered.pop_front();
         }
-        let Some(&Page { since, parsed }) = self.page.as_ref().filter(|_| self.unanswered.len() < before) else {
-            return;
-        };
+        let has_object = unanswered.len() < before;
+        let Some(&Page { since, parsed }) = self.page.as_ref().filter(|_| has_object) else { return };
         if parsed {
             self.go_on(since, socket);
         } else {
@@ -296,17 +348,19 @@ impl Application for Browser {
 struct Server {
     request_bytes: u64,
     pages: Pages,
-    /// Requests that were answered.
-    answered: u64,
+    /// Requests that were answered, by connection.
+    answered: Vec<u64>,
 }
 
 impl Application for Server {
     fn on_start(&mut self, _socket: &mut Socket<'_, '_>) {}
 
     fn on_delivered(&mut self, socket: &mut Socket<'_, '_>) {
-        while self.answered < socket.delivered_bytes() / self.request_bytes {
-            self.answered += 1;
-            let bytes = self.pages.next();
+        let connection = socket.connection();
+        let answered = &mut self.answered[connection];
+        while *answered < socket.delivered_bytes() / self.request_bytes {
+            *answered += 1;
+            let bytes = self.pages.next(connection);
             socket.write(bytes);
         }
     }
@@ -333,13 +387,29 @@ mod tests {
         }
     }
 
+    fn pages(text: &str) -> Pages {
+        let web: Web = toml::from_str(text).expect("all have defaults");
+        Pages::new(&web, &|name| stream(3, name))
+    }
+
     #[test]
     fn both_ends_draw_equal_pages() {
-        let web: Web = toml::from_str("objects = 2").expect("all have defaults");
-        let pages = || Pages { web, rng: stream(3, "pages"), left: 0 };
-        let (mut browser, mut server) = (pages(), pages());
-        let sizes = |pages: &mut Pages| (0..9).map(|_| pages.next()).collect::<Vec<_>>();
+        let [mut browser, mut server] = ["objects = 2"; 2].map(pages);
+        let sizes = |pages: &mut Pages| (0..9).map(|_| pages.next(0)).collect::<Vec<_>>();
         assert_eq!(sizes(&mut browser), sizes(&mut server));
         assert_eq!(browser.left, 0, "three pages of three objects");
+    }
+
+    #[test]
+    fn a_connection_has_its_sizes_in_any_order_of_arrival() {
+        let [mut browser, mut server] = ["objects = 4\nconnections = 3"; 2].map(pages);
+        let sizes = |pages: &mut Pages, connections: [usize; 5]| {
+            let mut sizes: Vec<_> = connections.map(|connection| (connection, pages.next(connection))).to_vec();
+            sizes.sort_by_key(|&(connection, _)| connection);
+            sizes
+        };
+        for _page in 0..2 {
+            assert_eq!(sizes(&mut browser, [0, 0, 1, 2, 0]), sizes(&mut server, [0, 2, 0, 0, 1]));
+        }
     }
 }

@@ -233,7 +233,7 @@ fn window(group: &FlowGroup) -> f64 {
     let window = config.max_window_segments.min(config.max_congestion_window_segments.unwrap_or(u32::MAX));
     let segments = |bytes: u64| bytes as f64 / f64::from(config.payload_bytes().max(1)) + 1.0;
     let (asked, connections) = match (&group.app, group.app.both_ways()) {
-        (_, Some(app)) => (segments(app.message_bytes()), 1),
+        (_, Some(app)) => (segments(app.message_bytes()), app.connections()),
         (Application::Transfers(transfers), None) => (segments(transfers.size.mean().0), transfers.connections),
         (Application::Fixed(fixed), None) => (segments(fixed.size.mean().0), 1),
         (_, None) => (f64::INFINITY, 1),

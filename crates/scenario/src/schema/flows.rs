@@ -151,12 +151,13 @@ impl FlowGroup {
         self.count.unwrap_or(1)
     }
 
-    /// Number of flows of the engine that each is: data both ways make two, each connection of `transfers` one.
+    /// Number of flows of the engine that each is: two for each connection with data both ways, one for each connection
+    /// of `transfers`.
     #[must_use]
     pub fn flows_each(&self) -> u32 {
-        match &self.app {
-            Application::Transfers(transfers) => transfers.connections,
-            _ if self.app.both_ways().is_some() => 2,
+        match (&self.app, self.app.both_ways()) {
+            (_, Some(app)) => 2 * app.connections(),
+            (Application::Transfers(transfers), None) => transfers.connections,
             _ => 1,
         }
     }

@@ -92,12 +92,14 @@ pub(super) fn watched_flow<'a>(
     }
     let is_of = |group: &&FlowGroup| (0..group.flows()).any(|index| group.flow_name(index) == *name);
     let group = outline.spec.flows.iter().find(|group| group.name == *name || is_of(group));
-    require(
-        !group.is_some_and(|group| matches!(group.app, Application::Transfers(_))),
-        || path.clone(),
-        || format!("`{name}` is a flow for each of its transfers"),
-        "expected a flow of one connection",
-    )?;
+    let app = group.map(|group| &group.app);
+    let several = app.is_some_and(|app| app.both_ways().is_some_and(|app| app.connections() > 1));
+    for (has_flows, each) in
+        [(app.is_some_and(|app| matches!(app, Application::Transfers(_))), "transfers"), (several, "connections")]
+    {
+        let message = || format!("`{name}` is a flow for each of its {each}");
+        require(!has_flows, || path.clone(), message, "expected a flow of one connection")?;
+    }
     Ok(group)
 }
 
