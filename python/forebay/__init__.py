@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from .runs.series import Series
     from .runs.single import run
     from .scenario import Scenario
+    from .speed_tests.measured import SpeedTest, speed_test
+    from .speed_tests.scenario import speed_test_scenario
     from .sweeps.paired import PairedDifferences, compare_sweeps
     from .sweeps.result import Sweep
     from .sweeps.run import sweep
@@ -90,6 +92,8 @@ else:
             "runs.series": ("Series",),
             "runs.single": ("run",),
             "scenario": ("Scenario",),
+            "speed_tests.measured": ("SpeedTest", "speed_test"),
+            "speed_tests.scenario": ("speed_test_scenario",),
             "sweeps.paired": ("PairedDifferences", "compare_sweeps"),
             "sweeps.result": ("Sweep",),
             "sweeps.run": ("sweep",),
@@ -122,6 +126,7 @@ __all__ = [
     "ScenarioError",
     "SeededRuns",
     "Series",
+    "SpeedTest",
     "Stability",
     "Sweep",
     "Verdict",
@@ -147,6 +152,8 @@ __all__ = [
     "reproduce",
     "run",
     "size_buffer",
+    "speed_test",
+    "speed_test_scenario",
     "sweep",
     "types",
 ]

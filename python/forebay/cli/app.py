@@ -17,6 +17,7 @@ from .results import plot, report
 from .run import run
 from .scenario import scenario
 from .size_buffer import size_buffer
+from .speed_test import speedtest
 from .stability import stability
 from .sweep import sweep
 from .tc import tc
@@ -60,6 +61,7 @@ app.command()(stability)
 app.command()(tc)
 app.command()(scenario)
 app.command()(trace)
+app.command()(speedtest)
 app.command()(flent)
 app.command()(export)
 app.command("list")(list_)

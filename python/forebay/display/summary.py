@@ -403,12 +403,17 @@ def _ports(ports: Sequence[Row], width: int, most: int) -> list[RenderableType]:
     return folded("port", names, columns, width, title="Ports") + _more("ports", len(ports) - len(shown))
 
 
+def run_warnings(warnings: Iterable[Mapping[str, str]]) -> list[RenderableType]:
+    """Return warnings, each of which has a `text` and a `remedy`."""
+    return [
+        f"[yellow]warning:[/yellow] {escape(warning['text'])}\n[dim]hint: {escape(warning['remedy'])}[/dim]"
+        for warning in warnings
+    ]
+
+
 def _warnings(document: Document) -> list[RenderableType]:
     """Return the warnings of the run, and those about faults of an Ethernet."""
-    warnings: list[RenderableType] = [
-        f"[yellow]warning:[/yellow] {escape(warning['text'])}\n[dim]hint: {escape(warning['remedy'])}[/dim]"
-        for warning in document["warnings"]
-    ]
+    warnings = run_warnings(document["warnings"])
     ports = [*document["queues"], *document["adapters"]] if document["adapters"] else []
     lossy = [row for row in ports if row["frames_lost"] and row["pause_frames_sent"]]
     if lossy:

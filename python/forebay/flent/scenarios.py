@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from forebay.access_line import CLIENT, SERVER, AccessLine, time_text
 from forebay.display.names import remedy_for
-from forebay.display.quantity import text_with_unit
-from forebay.display.texts import bits_per_second, seconds
+from forebay.display.texts import seconds
 from forebay.errors import InputError
 from forebay.scenario import Scenario
 
@@ -24,11 +23,8 @@ DELAY_S = 5.0
 UPLOAD, DOWNLOAD, PING = "TCP upload", "TCP download", "Ping (ms)"
 """The beginnings of the names of flent's series."""
 
-_LEAST_RTT_S = 1e-4
-_HOST_LINK_S = 1e-5
 _CLASSES = {"BE": 0, "BK": 8, "CS5": 40, "EF": 46}
 """The DSCP of each of RRUL's marks."""
-_QUEUE = re.compile(r"[A-Za-z0-9_]+")
 
 
 @dataclass(frozen=True)
@@ -82,35 +78,19 @@ def scenario_text(test: str, *, down: str, up: str, rtt: str, queue: str, stream
     if test not in TESTS:
         message = f"there is no test {test!r}\nhint: {remedy_for(test, TESTS)}"
         raise InputError(message)
-    if not _QUEUE.fullmatch(queue):
-        message = f"{queue!r} is not the bare name of a discipline\nhint: change its parameters in the scenario"
-        raise InputError(message)
-    round_trip_s = seconds(rtt, "rtt")
-    if round_trip_s < _LEAST_RTT_S:
-        message = f"a round-trip time of {rtt} is too short\nhint: expected at least 100 us"
-        raise InputError(message)
+    line = AccessLine(down=down, up=up, rtt=rtt, queue=queue)
     if streams is not None and test not in ("tcp_nup", "tcp_ndown"):
         message = f"{test} has four streams in each direction\nhint: tcp_nup and tcp_ndown take a number of streams"
         raise InputError(message)
     load_s = seconds(length, "length")
-    line = _time(round_trip_s / 4)
-    internet = _time(round_trip_s / 4 - _HOST_LINK_S)
-    network = f"""\
-[topology.home]
-hosts = [{{ name = "client", link = {{ rate = "100 Gbps", delay = "{_time(_HOST_LINK_S)}" }} }}]
-servers = [{{ name = "server", link = {{ rate = "100 Gbps", delay = "{internet}" }} }}]
-gateway.rate = "100 Gbps"
-down = {{ rate = "{down}", delay = "{line}", queue = {_queue(queue, down)} }}
-up = {{ rate = "{up}", delay = "{line}", queue = {_queue(queue, up)} }}
-"""
     uploads, downloads, pings = _groups(test, streams or 4)
     parts = [
-        _head(test, f"{down} down, {up} up, {rtt}, {queue}", load_s),
-        network,
-        *(_load(group, "client", "server", load_s) for group in uploads),
-        *(_load(group, "server", "client", load_s) for group in downloads),
+        _head(test, line.description, load_s),
+        line.topology(),
+        *(_load(group, CLIENT, SERVER, load_s) for group in uploads),
+        *(_load(group, SERVER, CLIENT, load_s) for group in downloads),
         *(_ping(group) for group in pings),
-        f'[probes]\ninterval = "{_time(STEP_S)}"\nseries = ["flows", "queues"]\n',
+        f'[probes]\ninterval = "{time_text(STEP_S)}"\nseries = ["flows", "queues"]\n',
     ]
     return "\n".join(parts)
 
@@ -147,8 +127,8 @@ def _head(test: str, line: str, load_s: float) -> str:
 #       forebay export out/{test}
 name = "{test}"
 description = "{test} of flent: {line}"
-duration = "{_time(load_s + 2 * DELAY_S)}"
-warmup = "{_time(DELAY_S)}"
+duration = "{time_text(load_s + 2 * DELAY_S)}"
+warmup = "{time_text(DELAY_S)}"
 """
 
 
@@ -158,8 +138,8 @@ def _load(group: _Group, source: str, sink: str, load_s: float) -> str:
 name = "{group.name}"
 {_count_and_class(group)}from = "{source}"
 to = "{sink}"
-start = "{_time(DELAY_S)}"
-stop = "{_time(DELAY_S + load_s)}"
+start = "{time_text(DELAY_S)}"
+stop = "{time_text(DELAY_S + load_s)}"
 transport = "tcp"
 """
 
@@ -167,12 +147,12 @@ transport = "tcp"
 def _ping(group: _Group) -> str:
     # A byte of data, as in netperf's UDP_RR, and the headers of UDP and IP.
     udp = '{ packet = "29 B", ping = { interval = "on_answer" } }'
-    icmp = f'{{ ping = {{ interval = "{_time(STEP_S)}" }} }}'
+    icmp = f'{{ ping = {{ interval = "{time_text(STEP_S)}" }} }}'
     return f"""\
 [[flows]]
 name = "{group.name}"
-{_count_and_class(group)}from = "client"
-to = "server"
+{_count_and_class(group)}from = "{CLIENT}"
+to = "{SERVER}"
 transport.udp = {icmp if group.name.endswith("ICMP") else udp}
 """
 
@@ -180,13 +160,3 @@ transport.udp = {icmp if group.name.endswith("ICMP") else udp}
 def _count_and_class(group: _Group) -> str:
     count = "" if group.count is None else f"count = {group.count}\n"
     return count + (f"class = {group.dscp}\n" if group.dscp else "")
-
-
-def _queue(name: str, rate: str) -> str:
-    if name != "cake":
-        return f'"{name}"'
-    return f'{{ cake = {{ bandwidth = "{round(0.95 * bits_per_second(rate))} bps" }} }}'
-
-
-def _time(value_s: float) -> str:
-    return text_with_unit("time_s", value_s, digits=12).replace("µ", "u")
