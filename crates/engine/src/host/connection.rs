@@ -26,8 +26,15 @@ impl End {
         Self { transmitter, acknowledger, opened: false }
     }
 
+    #[inline]
     fn deadline(&self) -> Time {
         self.transmitter.deadline().min(self.acknowledger.deadline())
+    }
+
+    /// When it acts by itself or passes a checkpoint.
+    #[inline]
+    fn due(&self) -> Time {
+        self.deadline().min(self.transmitter.next_check).min(self.acknowledger.next_check)
     }
 
     fn check(&mut self, now: Time) {
@@ -100,6 +107,8 @@ impl Connections {
         if number < self.ends.len() { number } else { number - self.ends.len() }
     }
 
+    /// Passes checkpoints and does what is due up to `now`.
+    #[cold]
     fn advance(&mut self, now: Time, out: &mut Outbox<'_>) {
         loop {
             let deadline = self.deadline();
@@ -145,7 +154,10 @@ impl Endpoint for Connections {
 
     fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         let now = packet.time;
-        self.advance(now, out);
+        let own_due = self.app_due().min(self.checkpoints.next());
+        if self.ends.iter().fold(own_due, |due, end| due.min(end.due())) <= now {
+            self.advance(now, out);
+        }
         let connection = self.of_flow(packet.flow_id());
         let end = &mut self.ends[connection];
         if packet.is_ack() {
