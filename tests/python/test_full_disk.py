@@ -12,6 +12,7 @@ import time
 import tomllib
 from pathlib import Path
 
+import polars as pl
 import pytest
 import tomli_w
 
@@ -22,6 +23,7 @@ from forebay.folder import PARTIAL, begun, put, staged, sweep
 from forebay.runs.job import Job
 from forebay.runs.outcome import Outcome
 from forebay.runs.store import Store
+from forebay.storage.stored import write_frame
 
 # A file may have this many bytes: less than any figure or table of results, more than what is written before the runs.
 LIMIT = 4000
@@ -77,6 +79,33 @@ def assert_one_error(done: subprocess.CompletedProcess[str], place: str) -> None
     ]
     for word in ("Traceback", "fault in Forebay", "ignored"):
         assert word not in done.stderr
+
+
+def test_a_frame_names_the_error_of_the_system_wherever_the_file_ends(tmp_path: Path) -> None:
+    frame = pl.DataFrame({f"column_{number}": [float(number)] * 5 for number in range(20)})
+    write_frame(frame, tmp_path / "whole.parquet")
+    size = (tmp_path / "whole.parquet").stat().st_size
+    program = f"""if True:
+        import resource, signal
+        from pathlib import Path
+        import polars as pl
+        from forebay.storage.stored import write_frame
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        frame = pl.DataFrame({{f"column_{{number}}": [float(number)] * 5 for number in range(20)}})
+        for limit in range(1, {size}, 37):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+            try:
+                write_frame(frame, Path("cut.parquet"))
+            except (OSError, pl.exceptions.ComputeError) as error:
+                assert "File too large" in str(error), error
+            else:
+                raise AssertionError(limit)
+            Path("cut.parquet").unlink()
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_run_whose_trace_cannot_be_written_leaves_nothing(small_file: Path, tmp_path: Path) -> None:

@@ -23,6 +23,9 @@ import polars as pl
 from forebay.errors import InputError
 from forebay.folder import SCENARIO_FILE
 
+_MORE_THAN_AN_END = 1 << 16
+"""More bytes than the end of a Parquet file has, behind its columns."""
+
 UNREADABLE: tuple[type[BaseException], ...] = (
     OSError,
     ArithmeticError,
@@ -128,7 +131,13 @@ def read_frame(path: Path) -> pl.DataFrame:
 
 def write_frame(frame: pl.DataFrame, path: Path) -> None:
     """Write a frame as a Parquet file with a checksum."""
-    frame.write_parquet(path)
+    try:
+        frame.write_parquet(path)
+    except pl.exceptions.ComputeError:
+        # For the end of a file Polars does not pass on that the disk is full. More bytes show it.
+        with path.open("ab") as file:
+            file.write(bytes(_MORE_THAN_AN_END))
+        raise
     with path.open("r+b") as file:
         _seal(file)
 
