@@ -28,6 +28,20 @@ QDISCS = {
     "dualpi2": ("dualpi2", "limit", "10000"),
 }  # fmt: skip
 
+# Shapers that both have, with the commands behind `tc`. Frames count with their framing: CAKE takes off the header of
+# 14 bytes first.
+_STAB = f"stab overhead {OVERHEAD_BYTES}"
+SHAPERS = {
+    "tbf": [f"qdisc replace dev wan0 root handle 10: {_STAB} tbf rate 100mbit burst 15380 limit 1538000"],
+    "htb": [
+        f"qdisc replace dev wan0 root handle 1: {_STAB} htb default 10",
+        "class replace dev wan0 parent 1: classid 1:1 htb rate 100mbit ceil 100mbit",
+        "class replace dev wan0 parent 1:1 classid 1:10 htb rate 50mbit ceil 100mbit",
+        "qdisc replace dev wan0 parent 1:10 handle 10: pfifo limit 1000",
+    ],
+    "cake": [f"qdisc replace dev wan0 root handle 10: cake bandwidth 100mbit overhead {14 + OVERHEAD_BYTES}"],
+}
+
 
 def available(lab: Lab) -> list[str]:
     """Queue disciplines that this kernel has, of those that we look for."""
@@ -62,6 +76,21 @@ def shape(lab: Lab, qdisc: tuple[str, ...], rate: str = "100mbit") -> None:
     line = ["rate", rate, "ceil", rate, "burst", "1600", "cburst", "1600"]
     lab.run("forebay", "tc", "class", "replace", "dev", "wan0", "parent", "1:", "classid", "1:1", "htb", *line)
     lab.run("forebay", "tc", "qdisc", "replace", "dev", "wan0", "parent", "1:1", "handle", "10:", *qdisc)
+
+
+def send_through(lab: Lab, name: str) -> bool:
+    """Send through the kernel's discipline of that name, shaped to 100 Mb/s; returns whether it has one."""
+    shaper = SHAPERS.get(name)
+    kind = name if shaper else QDISCS.get(name, (name,))[0]
+    if kind not in available(lab) or not (shaper or name in QDISCS):
+        return False
+    bridge(lab)
+    if shaper:
+        for command in shaper:
+            lab.run("forebay", "tc", *command.split())
+    else:
+        shape(lab, QDISCS[name])
+    return True
 
 
 def dropped(lab: Lab) -> int:

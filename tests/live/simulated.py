@@ -11,13 +11,15 @@ SEEDS = 5
 WIRE_BYTES = 1514 + FRAMING_BYTES
 
 
-def scenario(queue: dict[str, Any], rtt_s: float, times: Times, flood: bool = True) -> fb.Scenario:
+def scenario(
+    queue: dict[str, Any], rate: str, rtt_s: float, times: Times, flood: bool = True
+) -> fb.Scenario:
     """The network of the namespaces: the same rates, lengths and times."""
     half = f"{rtt_s / 2 * 1e6:.0f} us"
     headers = f"{TCP_HEADERS_BYTES + FRAMING_BYTES} B"
     tcp = {"preset": "linux", "segment": f"{WIRE_BYTES} B", "header": headers, "ack_size": headers}
-    rate = 8 * PING_BYTES * PING_RATE_PPS
-    ping = {"packet": f"{PING_BYTES} B", "constant": {"rate": f"{rate} bps", "jitter": 0.1, "random_phase": True}}
+    ping_bps = 8 * PING_BYTES * PING_RATE_PPS
+    ping = {"packet": f"{PING_BYTES} B", "constant": {"rate": f"{ping_bps} bps", "jitter": 0.1, "random_phase": True}}
     udp = {"packet": f"{WIRE_BYTES} B", "constant": {"rate": "100 Mbps", "jitter": 0.1, "random_phase": True}}
     flows: list[dict[str, Any]] = [
         {"name": "tcp", "count": 5, "start": {"uniform": ["0 s", "10 ms"]}, "transport": {"tcp": tcp}},
@@ -28,7 +30,7 @@ def scenario(queue: dict[str, Any], rtt_s: float, times: Times, flood: bool = Tr
     access = {"rate": "10 Gbps", "delay": "1 us"}
     star = {
         "access": access,
-        "bottleneck": {"rate": "100 Mbps", "delay": half, "queue": queue},
+        "bottleneck": {"rate": rate, "delay": half, "queue": queue},
         "reverse": {"rate": "10 Gbps", "delay": half},
     }
     return fb.Scenario(
@@ -36,9 +38,9 @@ def scenario(queue: dict[str, Any], rtt_s: float, times: Times, flood: bool = Tr
     )
 
 
-def simulate(name: str, parameters: dict[str, Any], rtt_s: float, times: Times) -> Measured:
+def simulate(name: str, parameters: dict[str, Any], rate: str, rtt_s: float, times: Times) -> Measured:
     """Means over several seeds."""
-    made = scenario({name: parameters}, rtt_s, times)
+    made = scenario({name: parameters}, rate, rtt_s, times)
     runs = [fb.run(made, seed=seed) for seed in range(1, SEEDS + 1)]
     tables = [{row["name"]: row for row in run.flows.to_dicts()} for run in runs]
     queues = [next(row for row in run.queues.to_dicts() if row["name"] == "bottleneck") for run in runs]

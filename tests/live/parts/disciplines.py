@@ -25,6 +25,16 @@ QUEUES: dict[str, dict[str, Any]] = {
     "dualpi2": {},
     # A cap above the fair share of 16.7 Mb/s: BREATHe requires it.
     "breathe": {"flow_rate_limit": "25 Mbps"},
+    # Shapers, behind a faster port.
+    "tbf": {"rate": "100 Mbps", "burst": "15380 B", "limit": "1538000 B"},
+    "htb": {
+        "default_class": "all",
+        "classes": [
+            {"name": "line", "rate": "100 Mbps"},
+            {"name": "all", "parent": "line", "rate": "50 Mbps", "ceil": "100 Mbps"},
+        ],
+    },
+    "cake": {"bandwidth": "100 Mbps"},
 }
 
 FLOWS = 6
@@ -33,9 +43,14 @@ FAIR_UDP_MBPS = 100 / FLOWS * 1472 / (1514 + FRAMING_BYTES)
 COLUMNS = ("queue", "where", "TCP flows, Mb/s", "TCP together", "flood, Mb/s", "ping median, 99 %, ms", "dropped")
 
 
+def port_rate(name: str) -> str:
+    """The rate of the port with this queue."""
+    return "1 Gbps" if name in kernel.SHAPERS else "100 Mbps"
+
+
 def live(name: str, times: Times, flood: bool = True) -> tuple[Measured, float]:
     """Through forebay-live; returns the idle round trip as well."""
-    with Lab() as lab, Plane(lab, direction({name: QUEUES[name]})) as plane:
+    with Lab() as lab, Plane(lab, direction({name: QUEUES[name]}, port_rate(name))) as plane:
         rtt_s = idle_rtt_s(lab)
         before = by_reason(plane.stats()["dropped"])
         measured = measure(lab, name, "live", times, flood)
@@ -50,13 +65,9 @@ def live(name: str, times: Times, flood: bool = True) -> tuple[Measured, float]:
 
 def in_kernel(name: str, times: Times) -> Measured | None:
     """Through the kernel's discipline of that name, if it has one."""
-    if name not in kernel.QDISCS:
-        return None
     with Lab() as lab:
-        if kernel.QDISCS[name][0] not in kernel.available(lab):
+        if not kernel.send_through(lab, name):
             return None
-        kernel.bridge(lab)
-        kernel.shape(lab, kernel.QDISCS[name])
         measured = measure(lab, name, "kernel", times)
         measured.drops = {"all": kernel.dropped(lab)}
         return measured
@@ -119,9 +130,13 @@ def run(options: Options) -> Outcome:
     for name in names:
         real, rtt_s = live(name, times)
         trips_ms.append(1e3 * rtt_s)
-        modelled = simulate(name, QUEUES[name], rtt_s, times)
+        modelled = simulate(name, QUEUES[name], port_rate(name), rtt_s, times)
         theirs = in_kernel(name, times)
         check(outcome, real)
+        if theirs is not None and name in kernel.SHAPERS:
+            rates = [measured.tcp_total_mbps + measured.flood_mbps for measured in (real, theirs)]
+            claim = f"{name}: the rate of all flows is the kernel's within 2 %"
+            outcome.claim(claim, abs(rates[0] / rates[1] - 1) < 0.02, f"{rates[0]:.2f} and {rates[1]:.2f} Mb/s")
         for measured in filter(None, (real, theirs)):
             offered = measured.notes["offered_mbps"]
             if offered < 95:
