@@ -178,6 +178,16 @@ pub struct Cake<P> {
     lengths: Lengths,
 }
 
+impl CakeConfig {
+    /// The limit of all queues together: the largest one, if `autorate_ingress` changes the bandwidth.
+    #[must_use]
+    pub fn whole_limit(&self) -> QueueSize {
+        let bandwidth = self.bandwidth.filter(|_| !self.autorate_ingress);
+        let bytes_per_second = bandwidth.map_or(0, |rate| rate.bits_per_second() / 8);
+        self.limit.unwrap_or_else(|| default_limit(bytes_per_second, self.rtt.0))
+    }
+}
+
 impl<P: Packet> Cake<P> {
     /// An empty CAKE. `salt` goes into the hashes of flows and hosts; the link's rate does not matter.
     ///
@@ -566,20 +576,21 @@ fn hash(key: u64, salt: u64) -> u32 {
 
 /// `cake_reconfigure`: the limit that applies, and its bytes.
 fn limit(given: Option<QueueSize>, bytes_per_second: u64, rtt: Span) -> Result<(Limit, u64), ParameterError> {
-    let most = MOST_PACKETS * u64::from(MTU_BYTES);
-    let size = given.unwrap_or_else(|| {
-        let picoseconds = u128::from(rtt.picoseconds());
-        let four_round_trips = u128::from(bytes_per_second) * picoseconds / 250_000_000_000;
-        QueueSize::Bytes(match bytes_per_second {
-            0 => most,
-            _ => u64::try_from(four_round_trips).unwrap_or(u64::MAX).max(LEAST_LIMIT_BYTES).min(most),
-        })
-    });
+    let size = given.unwrap_or_else(|| default_limit(bytes_per_second, rtt));
     let bytes = match size {
         QueueSize::Bytes(bytes) => bytes,
         QueueSize::Packets(packets) => packets.saturating_mul(u64::from(MTU_BYTES)),
     };
     Ok((Limit::new(size, "limit")?, bytes))
+}
+
+fn default_limit(bytes_per_second: u64, rtt: Span) -> QueueSize {
+    let most = MOST_PACKETS * u64::from(MTU_BYTES);
+    let four_round_trips = u128::from(bytes_per_second) * u128::from(rtt.picoseconds()) / 250_000_000_000;
+    QueueSize::Bytes(match bytes_per_second {
+        0 => most,
+        _ => u64::try_from(four_round_trips).unwrap_or(u64::MAX).max(LEAST_LIMIT_BYTES).min(most),
+    })
 }
 
 #[cfg(test)]

@@ -312,8 +312,10 @@ impl<G> QueueSpec<G> {
     /// `None` if one of them is a custom discipline.
     #[must_use]
     pub fn limits(&self) -> Option<Vec<QueueSize>> {
-        if let Self::Fq(config) = self {
-            return Some(config.limits().into());
+        match self {
+            Self::Fq(config) => return Some(config.limits().into()),
+            Self::Cake(config) => return Some([config.whole_limit()].into()),
+            _ => {}
         }
         if let Some(limit) = self.limit() {
             return Some([limit].into());

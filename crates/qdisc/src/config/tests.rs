@@ -172,6 +172,13 @@ fn the_limits_of_queues_inside_bound_a_queue() {
     ] {
         assert_eq!(read(text).limits(), limits, "{text}");
     }
+    let bytes = |bytes| Some([QueueSize::Bytes(bytes)].to_vec());
+    assert_eq!(read("cake = { bandwidth = '10 Mbps' }").limits(), bytes(4 << 20));
+    // Four round trips of 100 ms.
+    assert_eq!(read("cake = { bandwidth = '100 Mbps' }").limits(), bytes(5_000_000));
+    assert_eq!(read("cake = { bandwidth = '100 Mbps', autorate_ingress = true }").limits(), bytes(10_240 * 1514));
+    assert_eq!(read("cake = {}").limits(), bytes(10_240 * 1514));
+    assert_eq!(read("cake = { limit = '9 packets' }").limits(), packets(&[9]));
     assert_eq!(QueueSpec::Python(()).limits(), None);
     let class = CbqClass::new("a", &[], QueueSpec::Python(()));
     assert_eq!(QueueSpec::Cbq(CbqConfig { classes: [class].into(), default_class: None }).limits(), None);
