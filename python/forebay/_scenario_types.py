@@ -2640,7 +2640,7 @@ class Voice(BaseModel):
     )
     jitter_buffer: Span | None = None
     """
-    A fixed jitter buffer: each packet is played when it is as old as the least delay of the call plus this time. One that comes later counts as lost. Without it, the buffer adapts to the jitter: twice its mean.
+    A fixed jitter buffer: each packet is played when it is as old as the least delay in the measured interval plus this time. One that comes later counts as lost. Without it, the buffer adapts to the jitter: twice its mean.
     """
 
 

@@ -52,8 +52,8 @@ const SERIES: f64 = 250.0;
 const FLOW_GAUGES: f64 = 3.0;
 /// Series of a watched sender.
 const SENDER_GAUGES: f64 = 11.0;
-/// The delay of a packet of a call with a jitter buffer, in a vector that doubles as it grows.
-const CALL_DELAY: f64 = 16.0;
+/// A packet of a call with a jitter buffer, with its delay, in a vector that doubles as it grows.
+const CALL_DELAY: f64 = 32.0;
 /// A trace with its buffer.
 const TRACE: f64 = 10_000.0;
 

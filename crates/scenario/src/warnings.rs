@@ -11,8 +11,8 @@ use forebay_switching::PathPolicyConfig;
 use petgraph::unionfind::UnionFind;
 
 use crate::plan::Plan;
-use crate::plan::outages::CutOff;
-use crate::plan::outline::Outline;
+use crate::plan::outages::{CutOff, avoided_times};
+use crate::plan::outline::{Direction, Outline};
 use crate::schema::{Pause, ScenarioSpec};
 
 /// The warnings of a run of `spec`, which writes no files unless `writes_files`.
@@ -48,9 +48,9 @@ fn lossy_ethernet(spec: &ScenarioSpec) -> Option<Warning> {
 /// Where a link is down while another way leads to its far end.
 fn outages(spec: &ScenarioSpec) -> Option<Warning> {
     let outline = Outline::new(spec);
-    if outline.reroute_after.is_some() {
-        return None;
-    }
+    let follow = |direction: &Direction<'_>| {
+        outline.reroute_after.is_some_and(|after| !avoided_times(&direction.spec.down, after).is_empty())
+    };
     let has_other_way = |ends: [u32; 2]| {
         let forwards = |node: u32| ends.contains(&node) || outline.kind(node).forwards();
         let mut connected = UnionFind::new(outline.nodes.len());
@@ -61,13 +61,21 @@ fn outages(spec: &ScenarioSpec) -> Option<Warning> {
         }
         connected.equiv(ends[0], ends[1])
     };
-    let mut down = outline.ways().filter(|(_, direction)| !direction.spec.down.is_empty());
+    let mut down = outline.ways().filter(|(_, direction)| !direction.spec.down.is_empty() && !follow(direction));
     let (_, direction) = down.find(|&(ends, _)| has_other_way(ends))?;
     Some(Warning {
         text: format!("`{}` is down for a time, and packets take no other way meanwhile", direction.link_name("")),
-        remedy: "packets that the link sends then are lost; with `reroute_after` in the table of the topology routes \
-                 follow"
-            .into(),
+        remedy: match outline.reroute_after {
+            None => {
+                "packets that the link sends then are lost; with `reroute_after` in the table of the topology routes \
+                     follow"
+                    .into()
+            }
+            Some(after) => format!(
+                "packets that the link sends then are lost; `reroute_after` is {after}, and no outage of the link lasts \
+                 longer"
+            ),
+        },
     })
 }
 
@@ -76,7 +84,7 @@ fn unreachable_hosts(spec: &ScenarioSpec) -> Option<Warning> {
     Outline::new(spec).reroute_after?;
     let plan = Plan::new(spec, spec.seed);
     let end = Time::ZERO + spec.duration;
-    let cut_off: Vec<CutOff> = plan.cut_off().into_iter().filter(|cut_off| cut_off.from < end).collect();
+    let cut_off = plan.cut_off();
     let CutOff { ends: (source, destination), from, to, link } = cut_off.first()?;
     let name = |node: u32| plan.nodes[node as usize].name.as_str();
     let until = if *to < end { format!("until {to}") } else { "until the end".into() };
@@ -198,7 +206,12 @@ mod tests {
         assert_eq!(texts(&graph(&one_way.replace(&link("L", "R", ", metric = 2"), &link("L", "R", down)))), [""; 0]);
         let detour = links(&(link("L", "S", ", metric = 2") + &link("S", "R", "")));
         let expected = "`L->R` is down for a time, and packets take no other way meanwhile";
-        assert_eq!(texts(&graph(&detour.replace(&link("L", "R", ", metric = 2"), &link("L", "R", down)))), [expected]);
+        let detour = graph(&detour.replace(&link("L", "R", ", metric = 2"), &link("L", "R", down)));
+        assert_eq!(texts(&detour), [expected]);
+        let after =
+            |after: &str| detour.replace("[topology.graph]", &format!("[topology.graph]\nreroute_after = \"{after}\""));
+        assert_eq!(texts(&after("100 ms")), [expected], "the outage is no longer");
+        assert_eq!(texts(&after("99 ms")), [""; 0]);
     }
 
     #[test]
@@ -215,6 +228,13 @@ mod tests {
         let both = one_way + &link("L", "S", ", metric = 2, down = [{ from = \"150 ms\" }]") + &link("S", "R", "");
         let expected = expected.replace("100 ms", "150 ms");
         assert_eq!(texts(&follow(graph(&both))), [expected]);
+        // Another link changes meanwhile; flows that have stopped do not matter.
+        let unrelated = ", metric = 9, down = [{ from = \"120 ms\", to = \"130 ms\" }]";
+        let with_other =
+            links("").replace(&link("L", "R", ", metric = 2"), &link("L", "R", down)) + &link("R", "S", unrelated);
+        assert!(texts(&follow(graph(&with_other)))[0].contains("from 100 ms until 200 ms"));
+        let stopped = follow(graph(&with_other)).replace("transport =", "stop = \"50 ms\"\ntransport =");
+        assert_eq!(texts(&stopped), [""; 0]);
         // Only the way back of a flow of datagrams, which does not matter.
         let back = format!("{}, reverse = {{ rate = \"1 Gbps\", delay = \"1 us\"{down} }}", ", metric = 2");
         let one_way = links("").replace(&link("L", "R", ", metric = 2"), &link("L", "R", &back));

@@ -116,9 +116,9 @@ impl<'a> ChannelFinder<'a> {
         *known = delay.min(*known);
     }
 
-    /// Behind a link, or where its packets come from if it is a host's own, which they have `left` behind it.
-    fn behind(&self, link: LinkId, left: Sent) -> Sent {
-        self.nodes.of_link(link).map_or(left, |by| Sent { by, delay: self.of_links.delay(link) })
+    /// A packet behind a link. A host's own link is part of the host, whose packets are `from_host` behind it.
+    fn behind(&self, link: LinkId, from_host: Sent) -> Sent {
+        self.nodes.of_link(link).map_or(from_host, |by| Sent { by, delay: self.of_links.delay(link) })
     }
 
     /// Adds the channels to the sender of the next link.

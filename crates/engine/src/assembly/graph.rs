@@ -189,7 +189,7 @@ impl Graph {
             Ok(Hop { before, link, is_last: self.edges[link as usize].to == stream.to })
         };
         if self.routing.count() > 1 {
-            return self.walk_all(stream.from, hop, visit);
+            return self.walk_all((stream.from, destination), hop, visit);
         }
         let (mut next, mut crossed) = (hop(0, stream.from, None)?, 1);
         visit(next);
@@ -207,13 +207,13 @@ impl Graph {
     /// The same where routes change: at each node the packets may find any of them.
     fn walk_all(
         &self,
-        from: NodeIndex,
+        (from, destination): (NodeIndex, u32),
         hop: impl Fn(usize, NodeIndex, Option<LinkId>) -> Result<Hop, RunError>,
         mut visit: impl FnMut(Hop),
     ) -> Result<(), RunError> {
         let (mut found, mut ahead) = (BTreeSet::new(), vec![(from, None)]);
         while let Some((node, before)) = ahead.pop() {
-            for routes in 0..self.routing.count() {
+            for &routes in &*self.routing.different(node, destination) {
                 let hop = hop(routes, node, before)?;
                 if found.insert((before, hop.link)) {
                     visit(hop);

@@ -5,7 +5,8 @@
 //! them.
 //!
 //! With a fixed jitter buffer, each packet is played when its age is the least delay of the call plus the buffer. That
-//! is the delay from mouth to ear. A packet that comes later is as good as lost.
+//! is the delay from mouth to ear. A packet that comes later is as good as lost, and a copy of one that came in time is
+//! not.
 //!
 //! The least delay is the reference because it is that of the packet delay variation by which jitter buffers are sized:
 //! the PDV of RFC 5481 (section 4.2) and the delay variation of ITU-T Y.1540. A phone has not seen the least delay when
@@ -14,7 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use forebay_qdisc::Span;
+use forebay_qdisc::{Span, Time};
 use forebay_records::{Column, Table};
 
 use crate::observe::digest::JITTER_S;
@@ -77,18 +78,22 @@ fn score(rating: f64) -> f64 {
 /// The playout of a call with a fixed jitter buffer, in the measured interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Playout {
-    /// Age of a packet when it is played.
-    delay: Span,
+    /// Age of a packet when it is played; `None` if none arrived.
+    delay: Option<Span>,
     /// Packets that were older when they arrived.
     late: u64,
 }
 
 impl Playout {
-    /// The playout of packets with these delays; `None` without a packet.
-    pub fn new(delays: &[Span], jitter_buffer: Span) -> Option<Self> {
-        let delay = *delays.iter().min()? + jitter_buffer;
-        let late = delays.iter().filter(|&&arrival| arrival > delay).count() as u64;
-        Some(Self { delay, late })
+    /// The playout of packets with these times of sending and delays. The first copy of a packet counts.
+    pub fn new(packets: &[(Time, Span)], jitter_buffer: Span) -> Self {
+        let mut first: BTreeMap<Time, Span> = BTreeMap::new();
+        for &(sent, delay) in packets {
+            first.entry(sent).and_modify(|first| *first = delay.min(*first)).or_insert(delay);
+        }
+        let delay = first.values().min().map(|&least| least + jitter_buffer);
+        let late = first.values().filter(|&&arrival| Some(arrival) > delay).count() as u64;
+        Self { delay, late }
     }
 }
 
@@ -107,7 +112,7 @@ pub(crate) fn add_scores(table: &mut Table, playouts: &BTreeMap<usize, Playout>)
         }
         let share = |packets: u64| packets as f64 / sent[row].max(1) as f64;
         if let Some(Playout { delay, late }) = playouts.get(&row) {
-            return rating(1e3 * delay.seconds(), share(dropped[row] + late));
+            return rating(1e3 * delay.map_or(f64::NAN, Span::seconds), share(dropped[row] + late));
         }
         // A single packet has no jitter.
         let jitter_s = if jitters[row].is_nan() { 0.0 } else { jitters[row] };
@@ -165,12 +170,23 @@ mod tests {
 
     #[test]
     fn a_packet_is_late_if_it_is_older_than_the_least_delay_plus_the_buffer() {
-        let milliseconds = |values: &[u64]| values.iter().map(|&ms| Span::from_milliseconds(ms)).collect::<Vec<_>>();
-        let of = |delays: &[u64], buffer| Playout::new(&milliseconds(delays), Span::from_milliseconds(buffer));
-        assert_eq!(of(&[], 60), None);
+        let ms = Span::from_milliseconds;
+        let of = |delays: &[u64], buffer| {
+            let sent = (0..).map(|number| Time::ZERO + ms(20 * number));
+            let packets: Vec<(Time, Span)> = sent.zip(delays.iter().map(|&delay| ms(delay))).collect();
+            Playout::new(&packets, ms(buffer))
+        };
+        assert_eq!(of(&[], 60), Playout { delay: None, late: 0 });
         // The least delay comes last. A packet that arrives when it is played is not late.
-        let delay = Span::from_milliseconds(80);
-        assert_eq!(of(&[70, 80, 81, 200, 20], 60), Some(Playout { delay, late: 2 }));
+        assert_eq!(of(&[70, 80, 81, 200, 20], 60), Playout { delay: Some(ms(80)), late: 2 });
+    }
+
+    #[test]
+    fn a_late_copy_of_a_packet_is_not_late() {
+        let packets = [(0, 200), (0, 30), (20, 20), (20, 300), (40, 90), (40, 100)];
+        let ms = Span::from_milliseconds;
+        let packets = packets.map(|(sent, delay)| (Time::ZERO + ms(sent), ms(delay)));
+        assert_eq!(Playout::new(&packets, ms(60)), Playout { delay: Some(ms(80)), late: 1 });
     }
 
     #[test]
@@ -181,7 +197,7 @@ mod tests {
         table.push(JITTER_S, Column::Float(vec![0.0, 0.0]));
         table.push("packets_sent", Column::Count(vec![100, 100]));
         table.push("packets_dropped", Column::Count(vec![2, 0]));
-        let playout = Playout { delay: Span::from_milliseconds(150), late: 3 };
+        let playout = Playout { delay: Some(Span::from_milliseconds(150)), late: 3 };
         add_scores(&mut table, &BTreeMap::from([(0, playout)]));
         assert_eq!(table.counts("packets_late"), [3, 0]);
         let (ratings, scores) = (table.floats("r_factor"), table.floats("mos"));

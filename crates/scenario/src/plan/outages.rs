@@ -15,60 +15,68 @@ pub(crate) struct CutOff {
     /// The source and the destination of packets, as numbers of nodes.
     pub ends: (u32, u32),
     pub from: Time,
-    /// [`Time::NEVER`] if no link comes back.
+    /// [`Time::NEVER`] if it lasts until the end of the run.
     pub to: Time,
     /// The first link of the usual path that is down then.
     pub link: u32,
 }
 
-/// The links that are down, or avoided, from a time on.
-type Sets = Vec<(Time, BTreeSet<u32>)>;
+/// From each time on, the links that are down, or avoided.
+type LinksOverTime = Vec<(Time, BTreeSet<u32>)>;
 
 impl Plan<'_> {
-    /// The changes of the routes, which follow outages `after` this time.
+    /// The changes of the routes during the run, which follow outages `after` this time.
     pub fn route_changes(&self, after: Span) -> Vec<RouteChange> {
         let change = |(from, avoided)| RouteChange { from, avoided };
-        self.sets(|link| noticed(&link.down, after)).into_iter().map(change).collect()
+        self.over_time(|link| avoided_times(&link.down, after)).into_iter().map(change).collect()
     }
 
-    /// The pairs of hosts that cannot be reached for a time, as often as that begins, in the order of time.
+    /// The pairs of hosts that cannot be reached for a time while they have flows, as often as that begins, in the
+    /// order of time.
     pub fn cut_off(&self) -> Vec<CutOff> {
-        let sets = self.sets(|link| merged(&link.down));
+        let down_links = self.over_time(|link| merged(&link.down));
         let (usual, edges) = self.forwarding();
         let forwards: Vec<bool> = self.nodes.iter().map(|node| node.kind.forwards()).collect();
-        let pairs: BTreeSet<(u32, u32)> = self
-            .flows
-            .iter()
-            .flat_map(|flow| {
-                let is_one_way =
-                    matches!(&self.outline.spec.flows[flow.group].transport, Transport::Udp(udp) if !udp.is_ping());
-                let there = (flow.source, flow.destination);
-                [Some(there), (!is_one_way).then_some((there.1, there.0))]
-            })
-            .flatten()
-            .filter(|&(_, to)| usual.number(to).is_some())
-            .collect();
-        let ends = || pairs.iter().map(|&(_, to)| to);
-        let (mut cut_off, mut before) = (Vec::new(), BTreeSet::new());
-        for (index, (from, down)) in sets.iter().enumerate() {
-            let routes = Forwarding::avoiding(down, &forwards, &edges, ends());
-            let reaches = |&&(from, to): &&(u32, u32)| {
-                routes.path(&edges, from, to).is_some_and(|path| path.iter().all(|link| !down.contains(link)))
-            };
-            let now: BTreeSet<(u32, u32)> = pairs.iter().filter(|pair| !reaches(pair)).copied().collect();
-            for &ends in now.difference(&before) {
-                let path = usual.path(&edges, ends.0, ends.1).unwrap_or_default();
-                let Some(link) = path.into_iter().find(|link| down.contains(link)) else { continue };
-                let to = sets.get(index + 1).map_or(Time::NEVER, |&(next, _)| next);
-                cut_off.push(CutOff { ends, from: *from, to, link });
+        let pairs = self.talking();
+        let destinations = || pairs.keys().map(|&(_, to)| to);
+        let mut cut_off: Vec<CutOff> = Vec::new();
+        let mut open: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+        for (from, down) in &down_links {
+            let routes = Forwarding::avoiding(down, &forwards, &edges, destinations());
+            let is_lost = |link: &u32| down.contains(link);
+            for (&ends, stop) in &pairs {
+                if routes.path(&edges, ends.0, ends.1).is_some_and(|path| !path.iter().any(is_lost)) {
+                    if let Some(place) = open.remove(&ends) {
+                        cut_off[place].to = *from;
+                    }
+                } else if from < stop && !open.contains_key(&ends) {
+                    let path = usual.path(&edges, ends.0, ends.1).unwrap_or_default();
+                    let Some(link) = path.into_iter().find(is_lost) else { continue };
+                    open.insert(ends, cut_off.len());
+                    cut_off.push(CutOff { ends, from: *from, to: Time::NEVER, link });
+                }
             }
-            before = now;
         }
         cut_off
     }
 
-    /// The links for which times begin and end, from each such time on.
-    fn sets(&self, times: impl Fn(&LinkSpec) -> Vec<(Time, Time)>) -> Sets {
+    /// The pairs of hosts between which packets go, each with the time when the last of its flows stops.
+    fn talking(&self) -> BTreeMap<(u32, u32), Time> {
+        let mut pairs: BTreeMap<(u32, u32), Time> = BTreeMap::new();
+        for flow in &self.flows {
+            let group = &self.outline.spec.flows[flow.group];
+            let is_one_way = matches!(&group.transport, Transport::Udp(udp) if !udp.is_ping());
+            let there = (flow.source, flow.destination);
+            let stop = group.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
+            for pair in [Some(there), (!is_one_way).then_some((there.1, there.0))].into_iter().flatten() {
+                pairs.entry(pair).and_modify(|last| *last = stop.max(*last)).or_insert(stop);
+            }
+        }
+        pairs
+    }
+
+    /// The links for which times begin and end, from each such time of the run on.
+    fn over_time(&self, times: impl Fn(&LinkSpec) -> Vec<(Time, Time)>) -> LinksOverTime {
         let mut changes: BTreeMap<Time, Vec<(u32, bool)>> = BTreeMap::new();
         for (link, number) in self.links.iter().zip(0..) {
             for (from, to) in times(self.spec(link)) {
@@ -76,9 +84,9 @@ impl Plan<'_> {
                 changes.entry(to).or_default().push((number, false));
             }
         }
-        changes.remove(&Time::NEVER);
+        changes.split_off(&(Time::ZERO + self.outline.spec.duration));
         let mut now = BTreeSet::new();
-        let set = |(from, links): (Time, Vec<(u32, bool)>)| {
+        let change = |(from, links): (Time, Vec<(u32, bool)>)| {
             for (link, begins) in links {
                 if begins {
                     now.insert(link)
@@ -88,7 +96,7 @@ impl Plan<'_> {
             }
             (from, now.clone())
         };
-        changes.into_iter().map(set).collect()
+        changes.into_iter().map(change).collect()
     }
 }
 
@@ -108,17 +116,17 @@ fn merged(outages: &[Outage]) -> Vec<(Time, Time)> {
 }
 
 /// The times in which routes avoid a link. A state that lasts no longer than `after` changes no route.
-fn noticed(outages: &[Outage], after: Span) -> Vec<(Time, Time)> {
+pub(crate) fn avoided_times(outages: &[Outage], after: Span) -> Vec<(Time, Time)> {
     let later = |time: Time| time.saturating_add(after);
-    let mut noticed: Vec<(Time, Time)> = Vec::new();
+    let mut avoided: Vec<(Time, Time)> = Vec::new();
     for (from, to) in merged(outages) {
-        match noticed.last_mut() {
+        match avoided.last_mut() {
             Some(last) if from <= last.1 => last.1 = later(to),
-            _ if to.since(from) > after => noticed.push((later(from), later(to))),
+            _ if to.since(from) > after => avoided.push((later(from), later(to))),
             _ => {}
         }
     }
-    noticed
+    avoided
 }
 
 #[cfg(test)]
@@ -143,14 +151,14 @@ mod tests {
 
     #[test]
     fn routes_follow_after_a_delay_and_do_not_follow_what_is_shorter() {
-        let after_five = |times| noticed(&outages(times), Span::from_milliseconds(5));
+        let after_five = |times| avoided_times(&outages(times), Span::from_milliseconds(5));
         assert_eq!(after_five(&[(10, 20)]), [(ms(15), ms(25))]);
         assert_eq!(after_five(&[(10, 15)]), []);
         // The link comes back for 5 ms, and for 6 ms.
         assert_eq!(after_five(&[(10, 20), (25, 30)]), [(ms(15), ms(35))]);
         assert_eq!(after_five(&[(10, 20), (26, 36)]), [(ms(15), ms(25)), (ms(31), ms(41))]);
         assert_eq!(
-            noticed(&[Outage { from: Span::from_milliseconds(1), to: None }], Span::ZERO),
+            avoided_times(&[Outage { from: Span::from_milliseconds(1), to: None }], Span::ZERO),
             [(ms(1), Time::NEVER)]
         );
     }

@@ -124,7 +124,8 @@ impl TryFrom<UdpTable> for Udp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Voice {
-    /// A fixed jitter buffer: each packet is played when it is as old as the least delay of the call plus this time.
+    /// A fixed jitter buffer: each packet is played when it is as old as the least delay in the measured interval
+    /// plus this time.
     /// One that comes later counts as lost. Without it, the buffer adapts to the jitter: twice its mean.
     #[serde(default)]
     pub jitter_buffer: Option<Span>,
