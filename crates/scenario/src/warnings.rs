@@ -72,7 +72,7 @@ fn outages(spec: &ScenarioSpec) -> Option<Warning> {
                     .into()
             }
             Some(after) => format!(
-                "packets that the link sends then are lost; `reroute_after` is {after}, and no outage of the link lasts \
+                "packets that the link sends then are lost; `reroute_after` is {after}, and no outage of the link is \
                  longer"
             ),
         },

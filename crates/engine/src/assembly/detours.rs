@@ -11,13 +11,16 @@ use crate::driver::routes::Periods;
 use crate::forwarding::{Edge, Forwarding};
 use crate::spec::{LinkId, NodeIndex, RouteChange};
 
+/// Numbers of routes.
+type Numbers = Rc<[usize]>;
+
 /// The usual routes, and those of other times.
 pub(crate) struct Routing {
     pub usual: Forwarding,
     others: Vec<Forwarding>,
     pub periods: Periods,
     /// By node and destination, the numbers of the routes that differ there, as far as they are known.
-    different: RefCell<BTreeMap<(NodeIndex, u32), Rc<[usize]>>>,
+    different: RefCell<BTreeMap<(NodeIndex, u32), Numbers>>,
 }
 
 impl Routing {
@@ -55,7 +58,7 @@ impl Routing {
     }
 
     /// The numbers of routes with different next hops of a node to a destination. There may be far fewer than routes.
-    pub fn different(&self, node: NodeIndex, destination: u32) -> Rc<[usize]> {
+    pub fn different(&self, node: NodeIndex, destination: u32) -> Numbers {
         let find = || {
             let mut seen = BTreeSet::new();
             (0..self.count()).filter(|&number| seen.insert(self.next_hops(number, node, destination))).collect()
