@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 
 from forebay.display.quantity import text_with_unit
-from forebay.display.texts import bits_per_second, seconds
+from forebay.display.texts import rate_bps, seconds
 from forebay.errors import InputError
 
 CLIENT, SERVER = "client", "server"
@@ -22,20 +23,22 @@ class AccessLine:
     """An access line with a client and a server. Nothing waits on the links of these two.
 
     Raises:
-        InputError: If the round-trip time is too short, or the queue is no bare name.
+        InputError: If a rate or the round-trip time is none, or the queue is no bare name.
 
     """
 
-    down: str
+    down: str = "50 Mbps"
     """Rate of the line to the home."""
-    up: str
+    up: str = "10 Mbps"
     """Rate of the line from the home."""
-    rtt: str
+    rtt: str = "40 ms"
     """Round-trip time without queues and transmissions."""
-    queue: str
+    queue: str = "drop_tail"
     """Discipline on both lines, by its bare name. `cake` shapes to 95 % of the line's rate."""
 
     def __post_init__(self) -> None:
+        rate_bps(self.down, "down")
+        rate_bps(self.up, "up")
         if not _QUEUE.fullmatch(self.queue):
             message = (
                 f"{self.queue!r} is not the bare name of a discipline\nhint: change its parameters in the scenario"
@@ -48,7 +51,7 @@ class AccessLine:
     @property
     def description(self) -> str:
         """The line in a few words."""
-        return f"{self.down} down, {self.up} up, {self.rtt}, {self.queue}"
+        return " ".join(f"{self.down} down, {self.up} up, {self.rtt}, {self.queue}".split())
 
     def topology(self) -> str:
         """Return the topology, as a table of a scenario. Its values are checked when the scenario is loaded."""
@@ -59,14 +62,14 @@ class AccessLine:
 hosts = [{{ name = "{CLIENT}", link = {{ rate = "100 Gbps", delay = "{time_text(_HOST_LINK_S)}" }} }}]
 servers = [{{ name = "{SERVER}", link = {{ rate = "100 Gbps", delay = "{internet}" }} }}]
 gateway.rate = "100 Gbps"
-down = {{ rate = "{self.down}", delay = "{line}", queue = {self._queue(self.down)} }}
-up = {{ rate = "{self.up}", delay = "{line}", queue = {self._queue(self.up)} }}
+down = {{ rate = {json.dumps(self.down)}, delay = "{line}", queue = {self._queue(self.down)} }}
+up = {{ rate = {json.dumps(self.up)}, delay = "{line}", queue = {self._queue(self.up)} }}
 """
 
     def _queue(self, rate: str) -> str:
         if self.queue != "cake":
             return f'"{self.queue}"'
-        return f'{{ cake = {{ bandwidth = "{round(0.95 * bits_per_second(rate))} bps" }} }}'
+        return f'{{ cake = {{ bandwidth = "{round(0.95 * rate_bps(rate, "rate"))} bps" }} }}'
 
 
 def time_text(value_s: float) -> str:

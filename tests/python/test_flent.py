@@ -174,7 +174,8 @@ def test_impossible_tests_are_refused(forebay: Command) -> None:
         (("rrul", "--queue", "codl"), "codel"),
         (("rrul", "--rtt", "10 us"), "too short"),
         (("rrul", "--rtt", "soon"), "write it with its unit"),
-        (("rrul", "--up", "fast"), "rate"),
+        (("rrul", "--up", "fast"), "up: expected a rate above 0, and found 'fast'"),
+        (("rrul", "--down", '5 Mbps" }'), "down: expected a rate above 0"),
     ]:
         done = forebay("flent", *options)
         assert (done.returncode, done.stdout) == (2, ""), options

@@ -7,6 +7,7 @@ import typer
 
 import forebay
 from forebay import flent as tests
+from forebay.access_line import AccessLine
 
 from . import terminal
 
@@ -16,10 +17,12 @@ def flent(
         str, typer.Argument(metavar="TEST", help="rrul, rrul_be, tcp_nup or tcp_ndown.", show_default=False)
     ],
     *,
-    down: Annotated[str, typer.Option("--down", metavar="RATE", help="Rate of the line to the home.")] = "50 Mbps",
-    up: Annotated[str, typer.Option("--up", metavar="RATE", help="Rate of the line from the home.")] = "10 Mbps",
-    rtt: Annotated[str, typer.Option("--rtt", metavar="TIME", help="Round-trip time without queues.")] = "40 ms",
-    queue: Annotated[str, typer.Option("--queue", metavar="NAME", help="Discipline on both lines.")] = "drop_tail",
+    down: Annotated[
+        str, typer.Option("--down", metavar="RATE", help="Rate of the line to the home.")
+    ] = AccessLine.down,
+    up: Annotated[str, typer.Option("--up", metavar="RATE", help="Rate of the line from the home.")] = AccessLine.up,
+    rtt: Annotated[str, typer.Option("--rtt", metavar="TIME", help="Round-trip time without queues.")] = AccessLine.rtt,
+    queue: Annotated[str, typer.Option("--queue", metavar="NAME", help="Discipline on both lines.")] = AccessLine.queue,
     streams: Annotated[
         int | None,
         typer.Option("--streams", metavar="N", min=1, help="Uploads of tcp_nup, downloads of tcp_ndown. Default: 4."),

@@ -35,7 +35,7 @@ _RATES = {
     **dict.fromkeys(("Gbps", "Gb/s", "Gbit/s"), 1e9),
     **dict.fromkeys(("Tbps", "Tb/s", "Tbit/s"), 1e12),
 }
-_QUANTITY = re.compile(r"\s*([\d_]*\.?[\d_]+)\s*(\S+)\s*")
+_QUANTITY = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9][0-9_]*)?|\.[0-9][0-9_]*)\s*(\S+)\s*")
 
 
 def _number(text: str, units: Mapping[str, float]) -> float | None:
@@ -50,6 +50,15 @@ def seconds(given: str | float, what: str) -> float:
     value = _number(given, _TIMES) if isinstance(given, str) else float(given)
     if value is None or not 0.0 < value < float("inf"):
         message = f"{what}: expected a time above 0, and found {given!r}\nhint: write it with its unit: '5 ms'"
+        raise InputError(message)
+    return value
+
+
+def rate_bps(given: str, what: str) -> float:
+    """Return a rate above 0, given as "5 Mbps". Raises InputError that begins with `what`."""
+    value = _number(given, _RATES)
+    if value is None or not 0.0 < value < float("inf"):
+        message = f"{what}: expected a rate above 0, and found {given!r}\nhint: write it with its unit: '5 Mbps'"
         raise InputError(message)
     return value
 

@@ -37,10 +37,10 @@ class _Group:
 def flent_scenario(
     test: Test,
     *,
-    down: str = "50 Mbps",
-    up: str = "10 Mbps",
-    rtt: str = "40 ms",
-    queue: str = "drop_tail",
+    down: str = AccessLine.down,
+    up: str = AccessLine.up,
+    rtt: str = AccessLine.rtt,
+    queue: str = AccessLine.queue,
     streams: int | None = None,
     length: str = "60 s",
 ) -> Scenario:
