@@ -6,13 +6,12 @@ from typing import Annotated
 import typer
 
 import forebay
-from forebay import access_line, speed_tests
+from forebay import speed_tests
+from forebay.access_line import AccessLine
 from forebay.errors import InputError
 
 from . import terminal
 from .options import AsJson, Seed, folder_of
-
-_LINE = {"down": "50 Mbps", "up": "10 Mbps", "rtt": "40 ms", "queue": "drop_tail"}
 
 
 def speedtest(  # noqa: PLR0913, PLR0917 - typer makes an option of each
@@ -21,19 +20,24 @@ def speedtest(  # noqa: PLR0913, PLR0917 - typer makes an option of each
         typer.Argument(metavar="SCENARIO.toml", help="A changed copy of what --scenario prints.", show_default=False),
     ] = None,
     down: Annotated[
-        str | None, typer.Option("--down", metavar="RATE", help="Rate of the line to the home. Default: 50 Mbps.")
+        str | None,
+        typer.Option("--down", metavar="RATE", help=f"Rate of the line to the home. Default: {AccessLine.down}."),
     ] = None,
     up: Annotated[
-        str | None, typer.Option("--up", metavar="RATE", help="Rate of the line from the home. Default: 10 Mbps.")
+        str | None,
+        typer.Option("--up", metavar="RATE", help=f"Rate of the line from the home. Default: {AccessLine.up}."),
     ] = None,
     rtt: Annotated[
-        str | None, typer.Option("--rtt", metavar="TIME", help="Round-trip time without queues. Default: 40 ms.")
+        str | None,
+        typer.Option("--rtt", metavar="TIME", help=f"Round-trip time without queues. Default: {AccessLine.rtt}."),
     ] = None,
     queue: Annotated[
-        str | None, typer.Option("--queue", metavar="NAME", help="Discipline on both lines. Default: drop_tail.")
+        str | None,
+        typer.Option("--queue", metavar="NAME", help=f"Discipline on both lines. Default: {AccessLine.queue}."),
     ] = None,
     length: Annotated[
-        str | None, typer.Option("--length", metavar="TIME", help="Length of each load. Default: 10 s.")
+        str | None,
+        typer.Option("--length", metavar="TIME", help=f"Length of each load. Default: {speed_tests.scenario.LENGTH}."),
     ] = None,
     seed: Seed = None,
     print_scenario: Annotated[bool, typer.Option("--scenario", help="Print the scenario; run nothing.")] = False,
@@ -57,11 +61,11 @@ def speedtest(  # noqa: PLR0913, PLR0917 - typer makes an option of each
         checked = forebay.Scenario.load(scenario)
         speed_tests.scenario.check(checked)
     else:
-        values = {**_LINE, "length": "10 s", **given}
-        of_load = values.pop("length")
-        text = speed_tests.scenario.scenario_text(access_line.AccessLine(**values), of_load)
+        of_load = given.pop("length", speed_tests.scenario.LENGTH)
+        text = speed_tests.scenario.scenario_text(AccessLine(**given), of_load)
         checked = forebay.Scenario.from_toml(text, file_name=f"{speed_tests.scenario.NAME}.toml")
         if print_scenario:
+            _refuse_options_of_a_run(seed=seed, json=as_json or None, out=out)
             terminal.write(text.rstrip())
             return
     with terminal.progress(checked.name) as bar:
@@ -72,3 +76,11 @@ def speedtest(  # noqa: PLR0913, PLR0917 - typer makes an option of each
     )
     if out is not None:
         terminal.note(f"written to {out}; `forebay plot {out}` draws its figures")
+
+
+def _refuse_options_of_a_run(**options: object) -> None:
+    """Raise InputError if one of the options is given."""
+    for option, value in options.items():
+        if value is not None:
+            message = f"--{option} is for a run, and --scenario runs nothing\nhint: leave out one of them"
+            raise InputError(message)

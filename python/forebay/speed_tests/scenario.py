@@ -7,15 +7,20 @@ LibreSpeed (its `doc.md`: `xhr_dlMultistream`, `xhr_ulMultistream`, `xhr_multist
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from forebay.access_line import CLIENT, SERVER, AccessLine, time_text
-from forebay.display.texts import seconds
+from forebay.display.texts import mean_seconds, seconds
 from forebay.errors import InputError
 from forebay.scenario import Scenario
 
 NAME = "speedtest"
 """The name of the scenario."""
+LENGTH = "10 s"
+"""The length of each load unless another is given."""
 IDLE_PING = "Ping idle"
 """The name of the ping before any load."""
 
@@ -24,9 +29,13 @@ STEP_S = 0.1
 _IDLE_S = 3.0
 _BETWEEN_S = 5.0
 """The queue empties between the downloads and the uploads."""
-_END_S = 2.0
-"""The last pings have this time for their answers: their timeout."""
-_STAGGER_S = 0.3
+TIMEOUT_S = 10.0
+"""A ping waits so long for its answer. The test goes on for this time after the last ping.
+
+A full queue of a slow line delays pings by more than 2 s, the usual timeout.
+"""
+STAGGER_S = 0.3
+"""The time from the start of a stream to that of the next."""
 _PING_S = 0.2
 
 
@@ -60,15 +69,25 @@ class Phase:
 
 def phases(duration_s: float) -> tuple[Phase, Phase]:
     """Return those of the downloads and the uploads in a test that takes this time."""
-    length_s = (duration_s - _IDLE_S - _BETWEEN_S - _END_S) / 2
+    length_s = _length_s(duration_s)
     starts = (_IDLE_S, _IDLE_S + length_s + _BETWEEN_S)
     loads = (DOWNLOAD, UPLOAD)
     down, up = (Phase(at, at + load.grace_s, at + length_s) for at, load in zip(starts, loads, strict=True))
     return down, up
 
 
+def _length_s(duration_s: float) -> float:
+    """Return the length of each load in a test that takes this time."""
+    return (duration_s - _IDLE_S - _BETWEEN_S - TIMEOUT_S) / 2
+
+
 def speed_test_scenario(
-    *, down: str = "50 Mbps", up: str = "10 Mbps", rtt: str = "40 ms", queue: str = "drop_tail", length: str = "10 s"
+    *,
+    down: str = AccessLine.down,
+    up: str = AccessLine.up,
+    rtt: str = AccessLine.rtt,
+    queue: str = AccessLine.queue,
+    length: str = LENGTH,
 ) -> Scenario:
     """Return the scenario of a speed test on an access line.
 
@@ -85,7 +104,7 @@ def speed_test_scenario(
     Example:
         >>> scenario = fb.speed_test_scenario(down="20 Mbps", queue="fq_codel")
         >>> scenario.duration_s
-        30.0
+        38.0
         >>> fb.speed_test(fb.run(scenario)).download_bps < 20e6
         True
 
@@ -97,10 +116,10 @@ def speed_test_scenario(
 def scenario_text(line: AccessLine, length: str) -> str:
     """Return the scenario as a file. Its values are checked when it is loaded."""
     length_s = seconds(length, "length")
-    if length_s < UPLOAD.grace_s + 1.0 or abs(length_s / STEP_S - round(length_s / STEP_S)) > 1e-6:
+    if not is_length(length_s):
         message = f"length: {length} is too short, or between two samples\nhint: at least 4 s, in steps of 0.1 s"
         raise InputError(message)
-    duration_s = _IDLE_S + _BETWEEN_S + _END_S + 2 * length_s
+    duration_s = _IDLE_S + _BETWEEN_S + TIMEOUT_S + 2 * length_s
     down, up = phases(duration_s)
     return "\n".join(
         (
@@ -116,17 +135,60 @@ def scenario_text(line: AccessLine, length: str) -> str:
     )
 
 
+def is_length(length_s: float) -> bool:
+    """Return whether a load may have this length."""
+    return length_s > UPLOAD.grace_s + 1.0 - 1e-6 and abs(length_s / STEP_S - round(length_s / STEP_S)) < 1e-6
+
+
 def check(scenario: Scenario) -> None:
-    """Raise InputError unless the scenario has the flows of a speed test."""
+    """Raise InputError unless the scenario has the flows of a speed test, at its times, and samples them as one."""
     loads = [f"{load.flows}-{index}" for load in (DOWNLOAD, UPLOAD) for index in range(load.streams)]
     for name in (IDLE_PING, *loads, DOWNLOAD.ping, UPLOAD.ping):
         if name not in scenario.flows:
             raise refusal(f"{scenario.file_name} is not the scenario of a speed test: it has no flow `{name}`")
+    check_duration(scenario.duration_s, scenario.file_name)
+    standard = tomllib.loads(scenario_text(AccessLine(), time_text(_length_s(scenario.duration_s))))
+    found = _fixed(tomllib.loads(scenario.to_toml()))
+    for key, expected in _fixed(standard).items():
+        if not _equal(found.get(key), expected):
+            raise deviation(scenario.file_name, key, found.get(key), expected, scenario.duration_s)
+
+
+def check_duration(duration_s: float, where: str) -> None:
+    """Raise InputError if no speed test takes this time."""
+    if not is_length(_length_s(duration_s)):
+        raise refusal(f"{where}: no speed test has a `duration` of {time_text(duration_s)}")
+
+
+def deviation(where: str, key: str, found: object, expected: object, duration_s: float) -> InputError:
+    """Return the error for a value that a speed test of this duration does not have."""
+    is_found = "not given" if found is None else found
+    of_test = f"in a speed test with a `duration` of {time_text(duration_s)} it is {expected}"
+    return refusal(f"{where}: `{key}` is {is_found}; {of_test}")
+
+
+def _fixed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values on which the measurements rely, by the path of their key."""
+    values = {"warmup": document.get("warmup", "0 s"), "probes.interval": document.get("probes", {}).get("interval")}
+    for flow in document["flows"]:
+        of_flow = {"count": 1, "start": "0 s", "stagger": "0 s", "stop": None, **flow}
+        values |= {f"flows.{flow['name']}.{key}": of_flow[key] for key in ("count", "start", "stagger", "stop")}
+        match flow["transport"]:
+            case {"udp": {"ping": ping}}:
+                values[f"flows.{flow['name']}.transport.udp.ping.timeout"] = ping.get("timeout", "2 s")
+    return values
+
+
+def _equal(found: object, expected: object) -> bool:
+    """Return whether two values are the same, or the same time."""
+    if isinstance(found, str) and isinstance(expected, str):
+        return abs(mean_seconds(found) - mean_seconds(expected)) < 1e-9
+    return found == expected
 
 
 def refusal(message: str) -> InputError:
     """Return the error for a scenario or a result that is not one of a speed test."""
-    hint = f"hint: `forebay {NAME} --scenario` prints the scenario of one, in which you can change the network"
+    hint = f"hint: `forebay {NAME} --scenario` prints one, also with another --length; change only its network"
     return InputError(f"{message}\n{hint}")
 
 
@@ -153,7 +215,7 @@ count = {load.streams}
 from = "{source}"
 to = "{sink}"
 start = "{time_text(phase.start_s)}"
-stagger = "{time_text(_STAGGER_S)}"
+stagger = "{time_text(STAGGER_S)}"
 stop = "{time_text(phase.end_s)}"
 transport = "tcp"
 """
@@ -167,5 +229,5 @@ from = "{CLIENT}"
 to = "{SERVER}"
 start = "{time_text(start_s)}"
 stop = "{time_text(stop_s)}"
-transport.udp = {{ ping = {{ interval = "{time_text(_PING_S)}" }} }}
+transport.udp = {{ ping = {{ interval = "{time_text(_PING_S)}", timeout = "{time_text(TIMEOUT_S)}" }} }}
 """

@@ -13,6 +13,8 @@ from rich.table import Table
 from forebay import display
 from forebay.display.quantity import column_scale
 
+from .scenario import TIMEOUT_S
+
 if TYPE_CHECKING:
     from .measured import SpeedTest
 
@@ -31,7 +33,7 @@ def terminal_tables(test: SpeedTest, description: str | None) -> list[Renderable
     table.add_column(f"rate\n{rate.unit}", justify="right")
     table.add_column(f"latency\n{latency.unit}", justify="right")
     for phase, bps, median_s in rows:
-        table.add_row(phase, rate.text(bps), latency.text(median_s))
+        table.add_row(phase, rate.text(bps), f"> {TIMEOUT_S:g} s" if median_s is None else latency.text(median_s))
     of = f"   {escape(description)}" if description else ""
     warnings = display.summary.run_warnings(asdict(warning) for warning in test.warnings)
     return [f"[bold]{escape(test.scenario)}[/bold]   seed {test.seed}{of}", table, *warnings]
