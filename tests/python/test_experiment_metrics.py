@@ -150,7 +150,8 @@ HOME: dict[str, Any] = {
     "source": ["cloud", "cloud", "films", "laptop", "phone"],
     "destination": ["laptop", "laptop", "phone", "phone", "films"],
     "goodput_bps": [10e6, 20e6, 10e6, 5e6, 1e6],
-    "delay_mean_s": [1.0, math.nan, math.nan, 2.0, 3.0],
+    "packets_dropped": [1, 30, 5, 0, 0],
+    "packets_sent": [100, 400, 100, 50, 10],
 }
 
 
@@ -163,7 +164,13 @@ HOME: dict[str, Any] = {
         ({"by": "destination", "reduce": "jain"}, False, 46**2 / (3 * (30**2 + 15**2 + 1))),
         ({"by": "destination", "group": "film", "host": "phone"}, False, 10e6),
         ({"by": "source", "reduce": "count"}, False, 4.0),
-        ({"by": "destination", "column": "delay_mean_s", "host": "laptop"}, False, 1.0),
+        # A quotient of sums: the laptop loses 31 packets of 500, not 1 % and 7.5 %.
+        ({"by": "destination", "column": "packets_dropped", "per": "packets_sent", "host": "laptop"}, False, 31 / 500),
+        (
+            {"by": "destination", "column": "packets_sent", "minus": "packets_dropped", "per": "packets_sent"},
+            False,
+            (469 / 500 + 145 / 150 + 1) / 3,
+        ),
         # Over the line, the laptop gets 30 Mb/s and the phone 10 Mb/s. Only the phone sends.
         ({"by": "destination", "reduce": "jain"}, True, 0.8),
         ({"by": "source", "reduce": "sum"}, True, 1e6),
@@ -183,11 +190,15 @@ def test_columns_by_host(fields: dict[str, Any], line: bool, value: float) -> No
         ({"host": "phone"}, "`host` needs `by`"),
         ({"by": "destination", "table": "links"}, "`by` is for the table `flows` alone"),
         ({"by": "host"}, "'source' or 'destination'"),
+        ({"by": "source", "times": "packets_sent"}, "`times` is for single flows"),
+        ({"by": "source", "column": "delay_mean_s"}, "`delay_mean_s` is no sum"),
+        ({"by": "source", "minus": "jitter_s"}, "`jitter_s` is no sum"),
+        ({"by": "source", "per": "start_s"}, "`start_s` is no sum"),
     ],
 )
 def test_hosts_that_no_metric_has(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        metric(kind="column", column="goodput_bps", **fields)
+        metric(**{"kind": "column", "column": "goodput_bps", **fields})
 
 
 def test_a_run_of_a_version_without_hosts_has_no_metric_of_them() -> None:

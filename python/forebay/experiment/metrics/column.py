@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 Table = Literal["flows", "queues", "links", "adapters", "queue_flows", "transfers", "videos", "pages", "pings"]
 
+_SUMS = {"goodput_bps", "throughput_bps", "offered_bps", "timeouts", "transfers_completed"}
+"""Columns of `flows` that add up over flows, with all that begin with `packets_`."""
+
 
 class ColumnMetric(OutcomeMetric, WithUnit):
     """A column of a result table over the rows named, reduced to one value."""
@@ -44,12 +47,13 @@ class ColumnMetric(OutcomeMetric, WithUnit):
     minus: str | None = None
     """A column subtracted row by row; in `queue_flows` it may be a column of `flows`."""
     per: str | None = None
-    """A column divided by, row by row."""
+    """A column divided by, row by row; with `by`, host by host, after both were summed."""
     times: str | None = None
     """A column multiplied by, row by row: drops per packets sent times the offered rate is the rate lost."""
     by: End | None = None
-    """Of flows: sums the values of all flows that a host sends or receives, before `reduce` makes one value of the
-    hosts. In a home, `source` are its hosts with what they send up, `destination` those with what they get down."""
+    """Of flows: sums the values of all flows that a host sends or receives, before `per` divides and `reduce` makes one
+    value of the hosts. The columns must add up over flows: rates, and numbers of packets, timeouts and
+    transfers. In a home, `source` are its hosts with what they send up, `destination` those with what they get down."""
     host: str | None = None
     """With `by`: the hosts. A `*` matches any characters."""
     unit: Unit = ""
@@ -69,10 +73,21 @@ class ColumnMetric(OutcomeMetric, WithUnit):
         if self.by is None and self.host is not None:
             message = '`host` needs `by`: "source" or "destination"'
             raise ValueError(message)
-        if self.by is not None and self.table != "flows":
+        if self.by is not None:
+            self._check_by()
+        return self
+
+    def _check_by(self) -> None:
+        if self.table != "flows":
             message = "`by` is for the table `flows` alone"
             raise ValueError(message)
-        return self
+        if self.times is not None:
+            message = "`by` sums columns, and a product of sums is no sum of products: `times` is for single flows"
+            raise ValueError(message)
+        for column in (self.column, self.minus, self.per):
+            if column is not None and not column.startswith("packets_") and column not in _SUMS:
+                message = f"`by` sums over the flows of a host: `{column}` is no sum; rates and numbers of packets are"
+                raise ValueError(message)
 
     def of_outcome(self, outcome: Outcome) -> float:
         """Return the column of the rows, reduced. Raises MetricError where the run has no such row or column."""
@@ -92,12 +107,16 @@ class ColumnMetric(OutcomeMetric, WithUnit):
         values = _column(outcome.tables[table], self.column, table)[rows].astype(np.float64)
         if self.minus is not None:
             values = values - self._beside(outcome, table, self.minus, rows)
-        if self.per is not None:
+        divisors = None if self.per is None else self._beside(outcome, table, self.per, rows)
+        if self.by is not None:
+            values = self._by_host(outcome, self.by, rows, values)
+            divisors = None if divisors is None else self._by_host(outcome, self.by, rows, divisors)
+        if divisors is not None:
             with np.errstate(invalid="ignore", divide="ignore"):
-                values = values / self._beside(outcome, table, self.per, rows)
+                values = values / divisors
         if self.times is not None:
             values = values * self._beside(outcome, table, self.times, rows)
-        return values if self.by is None else self._by_host(outcome, self.by, rows, values)
+        return values
 
     def _by_host(
         self, outcome: Outcome, by: End, rows: NDArray[np.bool], values: NDArray[np.float64]
@@ -105,7 +124,7 @@ class ColumnMetric(OutcomeMetric, WithUnit):
         """Return the sum of the values of each host that is meant."""
         flows = outcome.tables["flows"]
         _column(flows, by, "flows")
-        hosts = Hosts.of({name: flows[name][rows] for name in (by, "line") if name in flows}, by)
+        hosts = Hosts.of({name: flows[name][rows] for name in (by, "line", "name") if name in flows}, by)
         sums = hosts.sums(values)
         return sums if self.host is None else sums[matching(np.array(hosts.names, dtype=np.str_), self.host)]
 
