@@ -258,7 +258,7 @@ class Result:
 
         A host has one row as the `source` of flows and one as their `destination`, if it is both. In a home
         (`topology.home`) only flows count whose data cross its line. So the rows are of the hosts behind the gateway,
-        not of servers: a `source` sends up, a `destination` receives down.
+        not of servers: a `source` sends up, a `destination` receives down. Requests (`NAME/request`) do not count.
 
         Columns: `name`, `by` (`"source"` or `"destination"`), `flows` (how many), `goodput_bps` and `throughput_bps`
         (sums over these flows in bit/s). Without rows if an older version wrote the result.

@@ -12,7 +12,7 @@ import pytest
 import forebay as fb
 from forebay.display.summary import result_tables
 from forebay.reporting.runs import run_section
-from forebay.runs.hosts import Hosts, jain_of_hosts
+from forebay.runs.hosts import End, Hosts, shares_of_hosts
 from forebay.storage.stored import write_frame
 
 HOME = """
@@ -88,7 +88,7 @@ def test_a_result_of_a_version_without_hosts_has_none(home: fb.Result, tmp_path:
     assert fb.load(tmp_path / "run").hosts.equals(home.hosts)
     path = tmp_path / "run/flows.parquet"
     older = home.flows.drop("source", "destination", "line")
-    assert jain_of_hosts(older.to_dict()) == {}
+    assert shares_of_hosts(older.to_dict(), home.queue_flows.to_dict()) == {}
     write_frame(older, path)
     loaded = fb.load(tmp_path / "run")
     assert loaded.hosts.columns == home.hosts.columns
@@ -113,14 +113,124 @@ def test_a_report_has_the_table_of_hosts_and_the_index(home: fb.Result, result: 
     assert "Hosts" not in [getattr(part, "heading", "") for part in run_section(result, "small", tmp_path).parts]
 
 
+def shown_ends(flows: list[tuple[str, str, str]], at: dict[str, list[str]] | None = None) -> list[End]:
+    """The ends at which hosts are shown: of flows `(name, source, destination)`, and the flows that pass each queue."""
+    columns = dict(zip(("name", "source", "destination"), zip(*flows, strict=True), strict=True))
+    passing = [(queue, flow) for queue, names in (at or {}).items() for flow in names]
+    queue_flows = {
+        "queue": [queue for queue, _ in passing],
+        "flow": [flow for _, flow in passing],
+        "direction": ["acks" if flow == "back" and queue == "there" else "data" for queue, flow in passing],
+    }
+    return list(shares_of_hosts({**columns, "goodput_bps": [1e6] * len(flows)}, queue_flows))
+
+
+TWO = [("f-0", "a", "b"), ("f-1", "a", "b")]
+BACK = ("back", "b", "a")
+ELSEWHERE = ("other", "c", "d")
+
+
+def test_hosts_are_compared_where_they_share_something() -> None:
+    # On a full-duplex path, the two directions share nothing.
+    assert shown_ends([*TWO, BACK]) == []
+    assert shown_ends([*TWO, BACK], {"there": ["f-0", "f-1", "back"]}) == []
+    assert shown_ends([*TWO, ("other", "c", "b")]) == ["source"]
+    assert shown_ends([("f-0", "b", "a"), ("f-1", "b", "a"), ("other", "b", "c")]) == ["destination"]
+    assert shown_ends([*TWO, ("other", "c", "b"), ("more", "c", "e")]) == []
+    # Pairs of a dumbbell share its bottleneck, if all of them pass it.
+    assert shown_ends([*TWO, ELSEWHERE]) == []
+    assert shown_ends([*TWO, ELSEWHERE], {"x": ["f-0", "f-1"], "y": ["other"]}) == []
+    assert shown_ends([*TWO, ELSEWHERE], {"x": ["f-0"], "y": ["f-0", "f-1", "other"]}) == ["source", "destination"]
+
+
+def test_requests_make_no_host() -> None:
+    web = [("w-0", "a", "b"), ("w-0/request", "b", "a"), ("w-1", "a", "b"), ("w-1/request", "b", "a")]
+    assert shown_ends(web, {"x": [name for name, *_ in web]}) == []
+    flows = {"name": [name for name, *_ in web], "source": [source for _, source, _ in web]}
+    assert (Hosts.of(flows, "source").names, Hosts.of(flows, "source").flows().tolist()) == (["a"], [2])
+
+
+FULL_DUPLEX = """
+duration = "1 s"
+
+[topology.graph]
+nodes = [{ name = "a" }, { name = "b" }, { name = "L", kind = "router" }]
+links = [
+  { from = "a", to = "L", rate = "10 Mbps", delay = "1 ms", queue = "drop_tail" },
+  { from = "L", to = "b", rate = "10 Mbps", delay = "1 ms", queue = "drop_tail" },
+]
+
+[[flows]]
+name = "there"
+count = 2
+from = "a"
+to = "b"
+transport = "tcp"
+
+[[flows]]
+name = "back"
+from = "b"
+to = "a"
+transport.udp = { packet = "500 B", constant = { rate = "10 kbps" } }
+"""
+
+
+def test_the_directions_of_a_full_duplex_path_are_not_compared(tmp_path: Path) -> None:
+    run = fb.run(fb.Scenario.from_toml(FULL_DUPLEX))
+    assert not any("index of hosts" in str(table) for table in result_tables(run.to_rows(series=False), 80))
+    assert "Hosts" not in [getattr(part, "heading", "") for part in run_section(run, "run", tmp_path).parts]
+    assert run.hosts.select("name", "by", "flows").rows()[:2] == [("a", "source", 2), ("b", "source", 1)]
+
+
+DUMBBELL = """
+duration = "2 s"
+
+[topology.dumbbell]
+access = { rate = "100 Mbps", delay = "1 ms" }
+bottleneck = { rate = "10 Mbps", delay = "5 ms", queue = "fq_codel" }
+sources = 2
+sinks = 3
+
+[[flows]]
+name = "tcp"
+count = 3
+transport = "tcp"
+
+[[flows]]
+name = "late"
+start = "1999 ms"
+transport.udp = { packet = "500 B", constant = { rate = "10 kbps" } }
+"""
+
+
+def test_hosts_of_a_dumbbell_share_its_bottleneck() -> None:
+    run = fb.run(fb.Scenario.from_toml(DUMBBELL))
+    shown = [str(table) for table in result_tables(run.to_rows(series=False), 80)]
+    (fairness,) = [line for line in shown if "index of hosts" in line]
+    assert "sent 0." in fairness
+    assert "received" in fairness
+
+
+def test_hosts_that_get_nothing_have_no_index(tmp_path: Path) -> None:
+    run = fb.run(fb.Scenario.from_toml(HOME).override({"topology.home.down.down": [{"from": "0 s"}]}))
+    assert run.jain_of_hosts("destination") is None
+    assert shares_of_hosts(run.flows.to_dict(), run.queue_flows.to_dict())["destination"].jain is None
+    shown = [str(table) for table in result_tables(run.to_rows(series=False), 80)]
+    assert "[dim]Jain's index of hosts: down -[/]" in shown
+    assert dict(run_section(run, "home", tmp_path).facts)["Jain's index of destinations"] == "-"
+    cut = {"topology.home.down.down": [{"from": "0 s"}], "topology.home.up.down": [{"from": "0 s"}]}
+    silent = fb.run(fb.Scenario.from_toml(HOME).override({**cut, "flows.copy.to": "cloud"}))
+    assert dict(run_section(silent, "silent", tmp_path).facts)["Jain's index of goodputs"] == "-"
+
+
 def test_sums_leave_out_what_has_no_value() -> None:
-    hosts = Hosts.of({"source": ["b", "a", "b", "c"]}, "source")
+    hosts = Hosts.of({"name": ["1", "2", "3", "4"], "source": ["b", "a", "b", "c"]}, "source")
     assert hosts.names == ["b", "a", "c"]
     assert hosts.flows().tolist() == [2, 1, 1]
     sums = hosts.sums(np.array([1.0, 2.0, np.nan, np.nan]))
     assert sums[:2].tolist() == [1.0, 2.0]
     assert np.isnan(sums[2])
-    none = Hosts.of({"source": ["a"], "line": ["down"]}, "source")
+    none = Hosts.of({"name": ["1"], "source": ["a"], "line": ["down"]}, "source")
     assert none.names == []
     assert none.sums(np.array([1.0])).size == 0
 

@@ -15,7 +15,8 @@ from rich.console import RenderableType
 from rich.markup import escape
 
 from forebay import runs
-from forebay.runs.hosts import End, Hosts
+from forebay.runs.hosts import LINES, End, shares_of_hosts
+from forebay.runs.statistics import jain
 from forebay.storage.document import TABLES, Document, Rows
 
 from .folding import Column, folded
@@ -39,7 +40,6 @@ _EVERY = Limits(flows=sys.maxsize, rows=sys.maxsize)
 _TABLES = tuple(table for table in TABLES if table != "queue_flows")
 _ALL = "all flows"
 _ENDS: dict[End, str] = {"source": "sent", "destination": "received"}
-_ENDS_AT_LINE: dict[End, str] = {"source": "up", "destination": "down"}
 _PLAIN = Scale(1.0, "")
 
 
@@ -84,7 +84,8 @@ def _head(document: Document, seeds: str) -> str:
 def _parts(document: Document) -> dict[str, Sequence[Row]]:
     """Return the rows of all tables that are shown."""
     tables = {table: document.get(table, []) for table in _TABLES}
-    return {"groups": _group_rows(document["flows"]), "hosts": _host_rows(document["flows"]), **tables}
+    flows = document["flows"]
+    return {"groups": _group_rows(flows), "hosts": _host_rows(flows, document.get("queue_flows", [])), **tables}
 
 
 def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int, *, every: bool) -> list[RenderableType]:
@@ -106,12 +107,6 @@ def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int, *, every:
     return tables
 
 
-def jain_index(shares: Sequence[float]) -> float:
-    """Jain's fairness index: 1 if all shares are equal, 1/n if one of n has everything, NaN if none has anything."""
-    squares = math.fsum(share * share for share in shares)
-    return math.fsum(shares) ** 2 / (len(shares) * squares) if squares else math.nan
-
-
 def _group_rows(flows: Sequence[Row]) -> list[Row]:
     """Return a row for each group of flows, and one of all: means of a flow, and how fairly the flows share."""
     groups = dict(_runs(flows))
@@ -131,24 +126,20 @@ def _runs(flows: Sequence[Row]) -> Iterator[tuple[str, Rows]]:
         yield group, table.part(ranges[0].start, ranges[0].stop) if len(ranges) == 1 else table.pick(chain(*ranges))
 
 
-def _host_rows(flows: Sequence[Row]) -> list[Row]:
+def _host_rows(flows: Sequence[Row], queue_flows: Sequence[Row]) -> list[Row]:
     """Return a row for each host, and one of all, if hosts share otherwise than flows; else none.
 
     Each end at which they do has columns of its own, in a home named after the direction of the line.
     """
-    table = Rows.of(flows)
-    known = flows[0] if flows else {}
-    ends = _ENDS_AT_LINE if "line" in known else _ENDS
+    columns = Rows.of(flows).columns
+    ends = LINES if "line" in columns else _ENDS
     rows: dict[str, dict[str, Any]] = {}
     of_all: dict[str, Any] = {}
-    for by, end in ends.items():
-        hosts = Hosts.sharing({name: table.column(name) for name in (by, "line") if name in known}, by)
-        if hosts is None:
-            continue
-        sums = hosts.sums(np.array([goodput or 0.0 for goodput in table.column("goodput_bps")]))
-        for name, count, goodput in zip(hosts.names, hosts.flows().tolist(), sums.tolist(), strict=True):
+    for by, shares in shares_of_hosts(columns, Rows.of(queue_flows).columns).items():
+        hosts, end = shares.hosts, ends[by]
+        for name, count, goodput in zip(hosts.names, hosts.flows().tolist(), shares.goodput_bps.tolist(), strict=True):
             rows.setdefault(name, {})[end] = (count, goodput)
-        of_all[f"{end}_jain"] = jain_index(sums.tolist())
+        of_all[f"{end}_jain"] = shares.jain
     shown = [end for end in ends.values() if f"{end}_jain" in of_all]
 
     def row(name: str, of_host: Mapping[str, tuple[int, float]]) -> dict[str, Any]:
@@ -164,7 +155,7 @@ def _hosts(rows: Sequence[Row], width: int, most: int) -> list[RenderableType]:
     """Return the goodput of all flows of each host, and how fairly hosts share."""
     *hosts, every = rows
     shown, columns, fairness = hosts[:most], [], []
-    for end in (*_ENDS.values(), *_ENDS_AT_LINE.values()):
+    for end in (*_ENDS.values(), *LINES.values()):
         if f"{end}_jain" in every:
             unit = _unit(hosts, f"{end}_bps")
             columns += [
@@ -328,8 +319,8 @@ def _means(group: Rows) -> Row:
 
 def _fairness(flows: Rows) -> float | None:
     """Jain's index of the flows' goodputs; of one flow, or where nothing got through, there is none."""
-    shares = [goodput or 0.0 for goodput in flows.column("goodput_bps")]
-    return jain_index(shares) if len(shares) > 1 and any(shares) else None
+    shares = np.array([goodput or 0.0 for goodput in flows.column("goodput_bps")])
+    return jain(shares) if len(shares) > 1 and shares.any() else None
 
 
 def _ended(row: Row, quantity: str) -> str:

@@ -15,7 +15,7 @@ from forebay.display.quantity import label, scale, title
 from forebay.folder import SCENARIO_FILE
 from forebay.result import Result
 from forebay.runs.congestion import OF_PORTS, busiest_first, by_congestion, congested
-from forebay.runs.hosts import jain_of_hosts
+from forebay.runs.hosts import End, Shares, shares_of_hosts
 from forebay.runs.measures import measure_result
 from forebay.runs.senders import watched_senders
 from forebay.runs.series import Series
@@ -83,8 +83,8 @@ def run_section(result: Result, heading: str, folder: Path) -> Section:
         if frame.height:
             shown = by_congestion(frame) if name == "queues" else frame
             parts.append(table_of(shown, heading_of_table, str(folder / f"{name}.parquet")))
-        if name == "flows" and jain_of_hosts(frame.to_dict()):
-            parts.append(table_of(result.hosts, "Hosts"))
+        if name == "flows" and (ends := list(_shares_of_hosts(result))):
+            parts.append(table_of(result.hosts.filter(pl.col("by").is_in(ends)), "Hosts"))
     parts.append(Terms("Meanings", list(_MEANINGS.items())))
     if scenario is not None:
         parts.append(Text("Scenario", SCENARIO_FILE, scenario))
@@ -122,11 +122,20 @@ def _facts(result: Result) -> list[tuple[str, str]]:
         ("Flows", f"{flows.height:,}"),
     ]
     if flows.height > 1:
-        facts.append(("Jain's index of goodputs", number_text(jain(_column(flows, "goodput_bps")))))
-    facts += [(title(name), number_text(index)) for name, index in jain_of_hosts(flows.to_dict()).items()]
+        facts.append(("Jain's index of goodputs", _index_text(jain(_column(flows, "goodput_bps")))))
+    facts += [(title(f"jain_{by}"), _index_text(shares.jain)) for by, shares in _shares_of_hosts(result).items()]
     facts.append(("Packet-hops", f"{result.engine.packet_hops:,}"))
     facts.append(("CPU time", time_text(result.engine.cpu_s)))
     return [*facts, ("Digest", result.digest)]
+
+
+def _shares_of_hosts(result: Result) -> dict[End, Shares]:
+    return shares_of_hosts(result.flows.to_dict(), result.queue_flows.to_dict())
+
+
+def _index_text(index: float | None) -> str:
+    """Return Jain's index; where nothing got through, there is none."""
+    return "-" if index is None or np.isnan(index) else number_text(index)
 
 
 def _warnings(result: Result) -> list[str]:

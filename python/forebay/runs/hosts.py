@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import repeat
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from .outcome import data_rows
 from .statistics import jain
 
 if TYPE_CHECKING:
@@ -17,7 +20,11 @@ if TYPE_CHECKING:
 End = Literal["source", "destination"]
 """The end of a flow whose host counts."""
 ENDS: tuple[End, ...] = ("source", "destination")
-_LINE = {"source": "up", "destination": "down"}
+LINES: dict[End, str] = {"source": "up", "destination": "down"}
+"""In a home: the direction in which the data of hosts at this end cross its line."""
+_OTHER: dict[End, End] = {"source": "destination", "destination": "source"}
+_REQUEST = "/request"
+"""The end of the names of the rows of requests."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +32,8 @@ class Hosts:
     """The hosts at one end of the flows.
 
     In a home only flows count whose data cross its line: up for `source`, down for `destination`. So the hosts are
-    those behind the gateway, not the servers.
+    those behind the gateway, not the servers. Requests do not count: they are a few packets that ask for the data of
+    another flow.
     """
 
     names: list[str]
@@ -37,16 +45,42 @@ class Hosts:
     def of(cls, flows: Mapping[str, Any], by: End) -> Self:
         """Return the hosts of a table of flows. Raises KeyError where a version without hosts wrote the table."""
         places: dict[str, int] = {}
-        lines = flows["line"] if "line" in flows else repeat(_LINE[by])
-        ends = zip(flows[by], lines, strict=False)
-        of_flow = [places.setdefault(str(host), len(places)) if line == _LINE[by] else -1 for host, line in ends]
+        lines = flows["line"] if "line" in flows else repeat(LINES[by])
+        of_flow = [
+            places.setdefault(str(host), len(places)) if line == LINES[by] and not name.endswith(_REQUEST) else -1
+            for host, line, name in zip(flows[by], lines, flows["name"], strict=False)
+        ]
         return cls(list(places), np.array(of_flow, dtype=np.intp))
 
     @classmethod
-    def sharing(cls, flows: Mapping[str, Any], by: End) -> Self | None:
-        """Return the hosts if they share otherwise than flows: there are several, and one of them has several flows."""
+    def sharing(cls, flows: Mapping[str, Any], queue_flows: Mapping[str, Any], by: End) -> Self | None:
+        """Return the hosts if they share otherwise than flows: there are several, and one of them has several flows.
+
+        Outside of a home, they are only known to share if all have flows to or from the same hosts, or if all their
+        flows pass one queue.
+        """
         hosts = cls.of(flows, by) if by in flows else None
-        return hosts if hosts is not None and len(hosts.names) > 1 and hosts.flows().max() > 1 else None
+        if hosts is None or len(hosts.names) < 2 or hosts.flows().max() < 2:
+            return None
+        shared = "line" in flows or hosts._have_peers_in_common(flows[_OTHER[by]])
+        return hosts if shared or hosts._pass_one_queue(flows, queue_flows) else None
+
+    def _have_peers_in_common(self, others: Any) -> bool:
+        peers: list[set[str]] = [set() for _ in self.names]
+        for place, other in zip(self.of_flow.tolist(), others, strict=True):
+            if place >= 0:
+                peers[place].add(other)
+        return all(of_host == peers[0] for of_host in peers)
+
+    def _pass_one_queue(self, flows: Mapping[str, Any], queue_flows: Mapping[str, Any]) -> bool:
+        if "queue" not in queue_flows:
+            return False
+        # A flow that was idle in the measured interval has no row of a queue.
+        of_flows = zip(flows["name"], flows["goodput_bps"], self.of_flow.tolist(), strict=True)
+        counted = {name for name, goodput, place in of_flows if place >= 0 and goodput}
+        rows = zip(queue_flows["queue"], queue_flows["flow"], data_rows(queue_flows).tolist(), strict=True)
+        passing = Counter(queue for queue, flow, is_data in rows if is_data and flow in counted)
+        return len(counted) in passing.values()
 
     def flows(self) -> NDArray[np.intp]:
         """Return how many flows each host has."""
@@ -60,13 +94,24 @@ class Hosts:
         return np.where(np.bincount(places, minlength=count) > 0, sums, np.nan)
 
 
-def jain_of_hosts(flows: Mapping[str, Any]) -> dict[str, float]:
-    """Return Jain's index of the goodputs of hosts at each end, as `jain_source` and `jain_destination`.
+@dataclass(frozen=True)
+class Shares:
+    """The goodput that each host at one end of the flows has."""
 
-    An end is left out where hosts share as flows do.
-    """
-    found = {}
+    hosts: Hosts
+    goodput_bps: NDArray[np.float64]
+
+    @property
+    def jain(self) -> float | None:
+        """Jain's index; None where nothing got through."""
+        index = jain(self.goodput_bps)
+        return None if math.isnan(index) else index
+
+
+def shares_of_hosts(flows: Mapping[str, Any], queue_flows: Mapping[str, Any]) -> dict[End, Shares]:
+    """Return the shares of hosts at each end, from two tables of a run. An end is left out where none are known."""
+    found: dict[End, Shares] = {}
     for by in ENDS:
-        if (hosts := Hosts.sharing(flows, by)) is not None:
-            found[f"jain_{by}"] = jain(hosts.sums(np.asarray(flows["goodput_bps"], dtype=np.float64)))
+        if (hosts := Hosts.sharing(flows, queue_flows, by)) is not None:
+            found[by] = Shares(hosts, hosts.sums(np.asarray(flows["goodput_bps"], dtype=np.float64)))
     return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .hosts import jain_of_hosts
+from .hosts import shares_of_hosts
 from .outcome import data_rows
 from .statistics import jain
 
@@ -36,7 +36,7 @@ QUEUE_METRICS = (*GROUP_METRICS, "utilization", "length_mean_packets", "state_by
 """Of all flows, and of the queue and its link; `goodput_bps` is the mean of a flow."""
 
 HOST_METRICS = ("jain_source", "jain_destination")
-"""Jain's index of the goodputs of hosts that send or receive, in runs where hosts share otherwise than flows."""
+"""Jain's index of the goodputs of hosts that send or receive, in runs where they share otherwise than flows."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,10 @@ def measure(tables: Tables, links: Sequence[str], measured_s: float) -> Measures
         "utilization": _mean(wires["utilization"]),
         "length_mean_packets": _mean(queues["length_mean_packets"]),
         "state_bytes": float(queues["state_bytes"].sum()),
-        **jain_of_hosts(flows),
+        **{
+            f"jain_{by}": math.nan if shares.jain is None else shares.jain
+            for by, shares in shares_of_hosts(flows, tables["queue_flows"]).items()
+        },
     }
     capacity_bits = float(wires["rate_bps"].sum()) * measured_s
     return Measures(

@@ -74,7 +74,10 @@ def estimate_ratio(numerator: NDArray[np.float64], denominator: NDArray[np.float
 
 
 def jain(values: NDArray[np.float64]) -> float:
-    """Jain's fairness index (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has everything."""
+    """Jain's fairness index (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has everything.
+
+    NaN when none has anything.
+    """
     squares = float(np.sum(values**2))
     if squares == 0.0:
         return math.nan

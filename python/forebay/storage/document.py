@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, overload
 
@@ -76,6 +76,11 @@ class Rows(Sequence[dict[str, Any]]):
         """Return the values of a column, None for what has no value."""
         return values_of(self._columns[name][self._start : self._stop]) if len(self) else []
 
+    @property
+    def columns(self) -> Mapping[str, list[Any]]:
+        """All columns by name, each made when it is asked for."""
+        return _Columns(self, self._columns)
+
     def find(self, name: str, wanted: set[str], most: int) -> list[dict[str, Any]]:
         """Return the first `most` rows whose value in column `name` is one of those wanted."""
         values = self._columns[name]
@@ -103,6 +108,24 @@ class Rows(Sequence[dict[str, Any]]):
     def _rows(self, start: int, stop: int) -> list[dict[str, Any]]:
         lists = [values_of(values[start:stop]) for values in self._columns.values()]
         return [dict(zip(self._columns, row, strict=True)) for row in zip(*lists, strict=True)]
+
+
+class _Columns(Mapping[str, list[Any]]):
+    def __init__(self, rows: Rows, names: Collection[str]) -> None:
+        self._rows = rows
+        self._names = names
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return self._rows.column(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def _json_rows(columns: Mapping[str, Any], start: int, stop: int) -> str | None:
