@@ -11,9 +11,7 @@ SEEDS = 5
 WIRE_BYTES = 1514 + FRAMING_BYTES
 
 
-def scenario(
-    queue: dict[str, Any], rate: str, rtt_s: float, times: Times, flood: bool = True
-) -> fb.Scenario:
+def scenario(queue: dict[str, Any], rate: str, rtt_s: float, times: Times, flood: bool = True) -> fb.Scenario:
     """The network of the namespaces: the same rates, lengths and times."""
     half = f"{rtt_s / 2 * 1e6:.0f} us"
     headers = f"{TCP_HEADERS_BYTES + FRAMING_BYTES} B"
