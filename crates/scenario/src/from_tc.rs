@@ -55,12 +55,10 @@ fn read(text: &str, device: Option<&str>) -> Result<String, Fault> {
     // A token bucket is read twice, to see whether it is the link.
     notes.dedup();
     let place = if interface.name.text.is_empty() { String::new() } else { format!(", of {}", interface.name.text) };
-    let mut lines = vec![format!("# Keys of a link{}, from tc.", forebay_document::escaped(&place))];
-    lines.extend(
-        notes
-            .iter()
-            .map(|note| format!("# line {}: {}", line(note), forebay_document::escaped(&note.text).replace('\n', " "))),
-    );
+    // A quoted word may have a line feed.
+    let in_a_line = |text: &str| forebay_document::escaped(text).replace('\n', " ");
+    let mut lines = vec![format!("# Keys of a link{}, from tc.", in_a_line(&place))];
+    lines.extend(notes.iter().map(|note| format!("# line {}: {}", line(note), in_a_line(&note.text))));
     lines.extend(link.lines(true));
     Ok(lines.join("\n") + "\n")
 }

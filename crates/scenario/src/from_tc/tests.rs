@@ -9,6 +9,12 @@ use crate::tc_commands;
 /// Commands and output as people write and see them. A blank line ends an example.
 const EXAMPLES: &str = include_str!("examples.txt");
 
+#[test]
+fn a_name_of_several_lines_stays_in_the_comment() {
+    let keys = link_from_tc("tc qdisc add dev 'eth0\nrate = 1' root codel", "test", None).unwrap();
+    assert!(keys.starts_with("# Keys of a link, of eth0 rate = 1, from tc.\n"), "{keys}");
+}
+
 /// Set `FOREBAY_GOLDEN_UPDATE=1` to write the file; read the difference.
 #[test]
 fn commands_and_output_become_these_keys() {
