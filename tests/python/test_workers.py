@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -30,6 +31,9 @@ from forebay.runs.store import Store
 from forebay.runs.workers import Where
 from test_sweep import SCENARIO
 
+# A copy of this process may wait forever for a lock that another thread of it held.
+SPAWN = multiprocessing.get_context("spawn")
+
 COUNTS = {"flows.tcp.count": [1, 2, 3, 4]}
 
 
@@ -55,7 +59,7 @@ class Inline(Executor):
 def test_any_executor_has_the_results_of_one_thread(scenario: fb.Scenario, expected: pl.DataFrame) -> None:
     first = expected.filter(pl.col("seed") <= 5)
     assert fb.sweep(scenario, COUNTS, seeds=5, executor=Inline()).runs.equals(first)
-    with ThreadPoolExecutor(3) as threads, ProcessPoolExecutor(2) as processes:
+    with ThreadPoolExecutor(3) as threads, ProcessPoolExecutor(2, SPAWN) as processes:
         for executor in (threads, processes):
             assert fb.sweep(scenario, COUNTS, seeds=5, executor=executor).runs.equals(first)
         # They are the caller's, and stay open.
@@ -132,7 +136,7 @@ def fails_in_its_second(text: str, name: str, seed: int, go_on: Callable[[], boo
 
 def test_a_process_that_dies_is_told_as_what_it_is(tmp_path: Path, scenario: fb.Scenario) -> None:
     jobs = [Job(0, "office", seed, scenario.to_toml()) for seed in range(1, 5)]
-    with ProcessPoolExecutor(1) as pool, Where(1, pool).hire() as workers:
+    with ProcessPoolExecutor(1, SPAWN) as pool, Where(1, pool).hire() as workers:
         runs = execute(
             jobs, lambda _: Store(tmp_path), fails_in_its_second, workers=workers, on_done=lambda _job, _kept: None
         )
