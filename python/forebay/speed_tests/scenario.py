@@ -30,7 +30,7 @@ _IDLE_S = 3.0
 _BETWEEN_S = 5.0
 """The queue empties between the downloads and the uploads."""
 TIMEOUT_S = 10.0
-"""A ping waits so long for its answer. The test goes on for this time after the last ping.
+"""The timeout of a ping, and the time from the last ping to the end of the test.
 
 A full queue of a slow line delays pings by more than 2 s, the usual timeout.
 """

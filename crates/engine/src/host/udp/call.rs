@@ -26,8 +26,7 @@ impl CallSink {
 impl Endpoint for CallSink {
     fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         self.sink.receive(packet, out);
-        let sent = Time::ZERO + (packet.time.since(Time::ZERO) - packet.age());
-        self.packets.push((sent, packet.age()));
+        self.packets.push((packet.time - packet.age(), packet.age()));
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {
