@@ -31,11 +31,18 @@ const STAR = '[topology.star]\naccess = { rate = "1 Mbps", delay = "1 ms" }\n';
 
 describe("completion of keys", () => {
   it("offers the keys of the root and the sections", () => {
-    const found = labels("dur|");
+    expect(labels("fl|")).toContain("[[flows]]");
+    expect(labels("dur|")).not.toContain("[[flows]]");
+    const found = labels("|");
     expect(found).toContain("duration");
     expect(found).toContain("[[flows]]");
     expect(found).toContain("[topology.star]");
     expect(found).toContain("[probes]");
+  });
+
+  it("offers keys next to one with a typing error", () => {
+    expect(labels("[[flows]]\ntransport = { tcp = { congg = 1, s|}}")).toContain("sack");
+    expect(labels("[[flows]]\ntransport = { tcp = { cong|}}")).toContain("congestion_control");
   });
 
   it("leaves out keys that are there", () => {

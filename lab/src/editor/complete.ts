@@ -66,7 +66,8 @@ function keyProposals(document: Document, slot: Slot, position: number, schema: 
     }
   }
   if (slot.within === "line" && slot.path.length === sectionDepth(document, position)) {
-    proposals.push(...sections(document, schema));
+    const isMeant = (label: string) => label.replace(/^\[+/, "").startsWith(slot.word);
+    proposals.push(...sections(document, schema).filter(({ label }) => isMeant(label)));
   }
   return proposals.length > 0 ? { from, to, proposals } : undefined;
 }

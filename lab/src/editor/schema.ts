@@ -75,7 +75,9 @@ export class Schema {
   /** The keys of a table that is one of these alternatives and has the keys `present`. */
   keys(alternatives: Alternative[], present: string[] = []): Described[] {
     const found = new Map<string, Described>();
-    for (const { schema } of alternatives.filter(({ schema }) => allows(schema, present))) {
+    // Keys that no alternative knows, such as those with a typing error, exclude none.
+    const known = present.filter(key => alternatives.some(({ schema }) => schema.properties?.[key]));
+    for (const { schema } of alternatives.filter(({ schema }) => allows(schema, known))) {
       for (const [key, property] of Object.entries(schema.properties ?? {})) {
         const described = this.described(key, property, schema.required?.includes(key) ?? false);
         // A table with a single key is a choice: its description is that of the choice.

@@ -53,6 +53,12 @@ describe("the slot at a place", () => {
     ['[probes]\nseries = [\n  "queues",\n|\n[[flows]]\nname = "x"', 'key probes ""'],
     ["hosts = [{ name = 1 }, { co| }]", 'key braces hosts.1 "co"'],
     ['"a b".|', 'key a b ""'],
+    ["a = { b = |}", 'value a.b ""'],
+    ["a = [{ b = | }]", 'value a.0.b ""'],
+    ["a = [1|]", 'value a.0 "1"'],
+    ["a = [1 |]", "nothing"],
+    ["a = { b = 1 |}", "nothing"],
+    ["transport = { tcp = { cong|}}", 'key braces transport.tcp "cong"'],
     ["duration = 1 |", "nothing"],
   ])("%j", (marked, expected) => {
     expect(at(marked)).toBe(expected);

@@ -343,6 +343,7 @@ class Parser {
   private list(path: Step[], depth: number): List {
     const list: List = { kind: "list", from: this.at, to: this.at, items: [], ofHeaders: false, closed: false };
     this.at += 1;
+    let isOpen = true;
     for (;;) {
       const before = this.at;
       this.blank(true);
@@ -351,7 +352,9 @@ class Parser {
       const isCut = this.isStatement(before);
       if (character === undefined || character === "]" || character === "," || isCut) {
         this.at = isCut ? this.lineEndAfter(before) : this.at;
-        this.slot({ kind: "value", from: before, to: this.at, path: itemPath, word: "" });
+        if (isOpen) {
+          this.slot({ kind: "value", from: before, to: this.at, path: itemPath, word: "" });
+        }
         if (isCut || character === undefined) {
           break;
         }
@@ -360,13 +363,15 @@ class Parser {
           list.closed = true;
           break;
         }
+        isOpen = true;
         continue;
       }
       const start = this.at;
       list.items.push(this.value(itemPath, true, depth));
       const end = this.at;
       this.blank(true);
-      if (this.text[this.at] === "," || this.at === start) {
+      isOpen = this.text[this.at] === ",";
+      if (isOpen || this.at === start) {
         this.at += 1;
       } else {
         this.at = end;
@@ -379,6 +384,13 @@ class Parser {
   private braces(path: Step[], depth: number): Table {
     const table: Table = { kind: "table", from: this.at, to: this.at, entries: [], style: "inline", closed: false };
     this.at += 1;
+    // Whether a key may come next: behind the brace or a comma.
+    let isOpen = true;
+    const empty = (from: number) => {
+      if (isOpen) {
+        this.slot({ kind: "key", from, to: this.at, path, word: "", within: "braces" });
+      }
+    };
     for (;;) {
       const before = this.at;
       this.blank(true);
@@ -386,11 +398,12 @@ class Parser {
       const onNewLine = this.text.slice(before, this.at).includes("\n");
       if (character === undefined || (onNewLine && character !== "}" && this.isUnindented())) {
         this.at = this.lineEndAfter(before);
-        this.slot({ kind: "key", from: before, to: this.at, path, word: "", within: "braces" });
+        empty(before);
         break;
       }
       if (character === "}" || character === ",") {
-        this.slot({ kind: "key", from: before, to: this.at, path, word: "", within: "braces" });
+        empty(before);
+        isOpen = true;
         this.at += 1;
         table.closed = character === "}";
         if (table.closed) {
@@ -405,7 +418,8 @@ class Parser {
       this.at = onNewLine ? this.at : before;
       this.entry(table, path, "braces", depth);
       this.blank(false);
-      if (this.text[this.at] === ",") {
+      isOpen = this.text[this.at] === ",";
+      if (isOpen) {
         this.at += 1;
       } else if (this.text[this.at] !== "}" && /^[\r\n]|^$/.test(this.text[this.at] ?? "")) {
         // A line break without a comma, and no closing brace below: the table was not closed.
@@ -477,7 +491,9 @@ export function slotAt(document: Document, position: number): Slot | undefined {
   let found: Slot | undefined;
   for (const slot of document.slots) {
     if (slot.from <= position && position <= slot.to) {
-      const isBetter = !found || slot.to - slot.from < found.to - found.from || (!found.word && slot.word);
+      // `cong|}`: a word that ends here is meant rather than the empty place behind it.
+      const isSmaller = !found || slot.to - slot.from < found.to - found.from;
+      const isBetter = !found || (Boolean(slot.word) === Boolean(found.word) ? isSmaller : slot.word !== "");
       found = isBetter ? slot : found;
     }
   }
