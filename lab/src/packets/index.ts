@@ -1,0 +1,3 @@
+export { Clock } from "./clock";
+export { type PacketRun, PacketView, type PacketViewProps } from "./packet-view";
+export { Playback } from "./playback";
