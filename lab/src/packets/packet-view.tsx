@@ -1,18 +1,19 @@
 // Packets in queues before their links: one view, or several of the same traffic next to each other.
 
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { useId, useMemo, useRef } from "preact/hooks";
 import type { PacketLog, PauseLog } from "../engine/protocol";
 import { type Clock, nearest } from "./clock";
 import { flowLook } from "./colors";
 import type { Arrangement, Extent } from "./geometry";
 import { useClock, useDrawing, useTextTime, useTheme, useTimelines, useWidth } from "./hooks";
+import { LiveText } from "./live-text";
 import { eventName, lastEventText, stateText } from "./model/describe";
 import { planSeries, type SeriesPlan } from "./model/flows";
 import { formatBytes, formatSpan } from "./model/format";
 import { PacketModel } from "./model/packets";
 import { PauseModel } from "./model/pause";
-import { handleKey, Playback, timeText } from "./playback";
+import { handleKey, keysFor, Playback, timeText } from "./playback";
 import { QueueScene } from "./scene";
 import { isMotionReduced } from "./theme";
 import "./packets.css";
@@ -40,6 +41,7 @@ export interface PacketViewProps {
 }
 
 const MOST_LANES = 10;
+const MOST_LEGEND = 14;
 /** The time that the largest packet takes onto the link, at first. */
 const FIRST_TRANSMISSION_S = 0.2;
 
@@ -78,10 +80,7 @@ export function PacketView(props: PacketViewProps) {
       aria-label={shown.length === 1 ? "Packets in the queue" : "Packets in the queues, compared"}
       aria-describedby={help}
       onKeyDown={event => {
-        const target = event.target as HTMLElement;
-        const isOwn = target === event.currentTarget || target.closest(".pk-scene") !== null;
-        const isButton = target.closest("button") !== null;
-        if (!isOwn && !(isButton && event.key.startsWith("Arrow"))) return;
+        if (!keysFor(event)) return;
         if (event.key === "l" && canLane) arrangement.value = arrangement.value === "lanes" ? "auto" : "lanes";
         else if (!handleKey(clock, event)) return;
         event.preventDefault();
@@ -127,7 +126,18 @@ export function PacketView(props: PacketViewProps) {
           {...{ clock, plan, extent, arrangement: arrangement.value, isolated: isolated.value }}
         />
       ))}
-      <LiveText clock={clock} models={models} />
+      <LiveText
+        clock={clock}
+        text={time_s =>
+          models
+            .map(model => {
+              const label = models.length > 1 ? `${model.label}: ` : "";
+              const last = lastEventText(model, time_s);
+              return `${label}${stateText(model, time_s)}${last ? `; last event: ${last}` : ""}.`;
+            })
+            .join(" ")
+        }
+      />
     </section>
   );
 }
@@ -146,7 +156,7 @@ function Legend({
   const isDark = theme.value?.isDark ?? false;
   return (
     <ul class="pk-legend" ref={box} aria-label="Flows">
-      {plan.series.map((series, place) => {
+      {plan.series.slice(0, MOST_LEGEND).map((series, place) => {
         const look = flowLook(series.look, isDark);
         return (
           <li key={series.name}>
@@ -167,6 +177,9 @@ function Legend({
           </li>
         );
       })}
+      {plan.series.length > MOST_LEGEND && (
+        <li class="pk-key">and {plan.series.length - MOST_LEGEND} more, in the same colors</li>
+      )}
       <li class="pk-key">
         <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
           <path class="pk-cross" d="M2 2 10 10M10 2 2 10" />
@@ -374,41 +387,6 @@ function EventRows({ model, clock }: { model: PacketModel; clock: Clock }) {
 function spanTo(span_s: number): string {
   if (span_s === 0) return "now";
   return span_s < 0 ? `−${formatSpan(-span_s)}` : `+${formatSpan(span_s)}`;
-}
-
-const LIVE_INTERVAL_MS = 5000;
-
-/** The state for screen readers: after each step, and every few seconds while the clock runs. */
-function LiveText({ clock, models }: { clock: Clock; models: readonly PacketModel[] }) {
-  const text = useSignal("");
-  const last_ms = useRef(0);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useSignalEffect(() => {
-    const time_s = clock.time_s.value;
-    const isPlaying = clock.isPlaying.value;
-    const jumps = clock.jumps.value;
-    const now_ms = performance.now();
-    if (jumps === 0 && !isPlaying) return;
-    if (isPlaying && now_ms - last_ms.current < LIVE_INTERVAL_MS) return;
-    last_ms.current = now_ms;
-    clearTimeout(timer.current);
-    timer.current = setTimeout(
-      () => {
-        const states = models.map(model => {
-          const label = models.length > 1 ? `${model.label}: ` : "";
-          const last = lastEventText(model, time_s);
-          return `${label}${stateText(model, time_s)}${last ? `; last event: ${last}` : ""}.`;
-        });
-        text.value = `t = ${timeText(clock, time_s)}: ${states.join(" ")}`;
-      },
-      isPlaying ? 0 : 250,
-    );
-  });
-  return (
-    <p class="pk-sr" aria-live="polite">
-      {text.value}
-    </p>
-  );
 }
 
 /** The largest contents of the queues of all models. */

@@ -51,6 +51,13 @@ export function handleKey(clock: Clock, event: KeyboardEvent): boolean {
   }
 }
 
+/** Whether a key on an element of a view is for the clock: controls keep their own keys. */
+export function keysFor(event: KeyboardEvent): boolean {
+  const target = event.target as HTMLElement;
+  if (target === event.currentTarget || target.closest(".pk-scene") !== null) return true;
+  return target.closest("button") !== null && event.key.startsWith("Arrow");
+}
+
 export function Playback({ clock }: { clock: Clock }) {
   const text_s = useTextTime(clock);
   const isPlaying = clock.isPlaying.value;
@@ -154,7 +161,7 @@ function momentsOf(timelines: readonly Timeline[]): Set<Moment> {
   return found;
 }
 
-const LANE = 30;
+const LANE = 34;
 const STEPS = 1000;
 
 function SeekBar({ clock }: { clock: Clock }) {
@@ -190,7 +197,7 @@ function SeekBar({ clock }: { clock: Clock }) {
     const x = to_s > from_s ? ((time_s - from_s) / (to_s - from_s)) * wide : 0;
     courses.current.courses.forEach((course, lane) => {
       const bottom = (lane + 1) * LANE - 4;
-      const room = LANE - 12;
+      const room = LANE - 16;
       for (const [start, end, alpha] of [
         [0, x, 0.6],
         [x, wide, 0.28],

@@ -39,7 +39,7 @@ const MOST_FALLING = 48;
 /** While the time stands still, only drops of that many events are visible. */
 const EVENTS_AT_REST = 10;
 /** The part of its fall that a dropped packet is shown at while the time stands still. */
-const FALL_AT_REST = 0.42;
+const FALL_AT_REST = 0.72;
 const MOST_STEPS = 400;
 const DIMMED = 0.16;
 
@@ -424,12 +424,14 @@ export class QueueScene {
       }
     }
     context.globalAlpha = 1;
+    // The share of marked packets, as a dotted strip above.
     context.fillStyle = theme.ink;
-    for (let at = 0; at < columns; at += 1) {
-      if (marks[at] === 0) continue;
+    for (let at = 0; at < columns; at += 2) {
+      const marked = (marks[at] as number) + (marks[at + 1] ?? 0);
+      if (marked === 0) continue;
       const { x } = columnAt(geometry, at * packetsPerColumn);
-      const part = ((marks[at] as number) / packetsPerColumn) * 8;
-      context.fillRect(x, top - 5 - part, column, part);
+      const part = Math.max((marked / (2 * packetsPerColumn)) * 6, 1);
+      context.fillRect(x, top - 6 - part, column, part);
     }
   }
 
@@ -539,7 +541,19 @@ export class QueueScene {
       context.globalAlpha =
         (isolated === undefined || isolated === series ? 1 : DIMMED) * Math.min(1, Math.max(0, (1 - part) / 0.2));
       const fallY = y + (geometry.floor - height - 3 - y) * Math.min(part * 1.25, 1) ** 2;
-      context.translate(x + width / 2, fallY + height / 2);
+      // Packets that fall together do not hide each other.
+      const drift = (((event * 5) % 11) - 5) * 1.6 * part;
+      if (!moment.isPlaying) {
+        context.strokeStyle = theme.soft;
+        context.lineWidth = 1;
+        context.setLineDash([2, 3]);
+        context.beginPath();
+        context.moveTo(x + width / 2, y + height);
+        context.lineTo(x + width / 2 + drift, fallY);
+        context.stroke();
+        context.setLineDash([]);
+      }
+      context.translate(x + width / 2 + drift, fallY + height / 2);
       context.rotate((((event * 7) % 9) - 4) * 0.09 * part);
       context.fillStyle = this.colors[series] as string;
       context.fillRect(-width / 2, -height / 2, width, height);
@@ -611,7 +625,7 @@ export class QueueScene {
     let bytes = 0;
     for (let place = 0; place < this.count; place += 1) bytes += model.bytesOf(this.queued[place] as number);
     const count = `${formatCount(this.count)} ${this.count === 1 ? "packet" : "packets"}`;
-    const head = top - (geometry.shape === "columns" ? 15 : 11);
+    const head = top - (geometry.shape === "columns" ? 16 : 11);
     context.fillText(isNarrow ? `Queue: ${count}` : `Queue: ${count}, ${formatBytes(bytes)}`, left - 4, head);
     if (geometry.shape === "columns" && geometry.packetsPerColumn > 1 && !isNarrow) {
       context.font = `11px ${theme.font}`;
@@ -622,11 +636,13 @@ export class QueueScene {
     }
     context.font = `600 12px ${theme.font}`;
     context.fillStyle = theme.ink;
-    context.fillText(
-      moment.isStopped ? "Stopped by PAUSE" : `Link: ${formatRate(model.log.rate_bps)}`,
-      link,
-      middle - packetHeight / 2 - 11,
-    );
+    const linkText = moment.isStopped
+      ? isNarrow
+        ? "Stopped"
+        : "Stopped by PAUSE"
+      : `Link: ${formatRate(model.log.rate_bps)}`;
+    const linkStart = Math.min(link, width - context.measureText(linkText).width);
+    context.fillText(linkText, linkStart, middle - packetHeight / 2 - 11);
 
     // The scale of lengths and times on the link.
     context.font = `11px ${theme.font}`;
@@ -715,7 +731,7 @@ export class QueueScene {
     const size = Math.min(width, height);
     context.fillStyle = theme.panel;
     if (size < 6) {
-      const side = Math.max(size * 0.55, 1.5);
+      const side = Math.max(size * 0.42, 1.2);
       context.fillRect(left + (width - side) / 2, top + (height - side) / 2, side, side);
     } else {
       const radius = Math.min(size * 0.3, 5);
@@ -755,7 +771,8 @@ function findIn(values: Uint32Array, count: number, value: number): number {
   return low < count && values[low] === value ? low : -1;
 }
 
-function shortened(context: CanvasRenderingContext2D, text: string, room: number): string {
+/** A text, with its end left out where it has no room. */
+export function shortened(context: CanvasRenderingContext2D, text: string, room: number): string {
   if (context.measureText(text).width <= room) return text;
   let end = text.length;
   while (end > 1 && context.measureText(`${text.slice(0, end)}…`).width > room) end -= 1;

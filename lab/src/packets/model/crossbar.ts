@@ -12,6 +12,8 @@ export class CrossbarModel implements Timeline {
   /** The largest length of one VOQ, and of all VOQs of one phase together. */
   readonly peakLength: number;
   readonly peakBacklog: number;
+  /** The largest backlog of one input, or for one output, in any phase. */
+  readonly peakPortBacklog: number;
   private readonly backlogs: Float64Array;
 
   constructor(log: CrossbarLog, label = log.node) {
@@ -25,18 +27,29 @@ export class CrossbarModel implements Timeline {
     this.backlogs = new Float64Array(this.phaseCount);
     let peakLength = 0;
     let peakBacklog = 0;
+    let peakPortBacklog = 0;
+    const columns = new Float64Array(outputs);
     for (let phase = 0; phase < this.phaseCount; phase += 1) {
       let sum = 0;
-      for (let place = phase * cells; place < (phase + 1) * cells; place += 1) {
-        const length = lengths[place] as number;
-        sum += length;
-        if (length > peakLength) peakLength = length;
+      columns.fill(0);
+      for (let input = 0; input < inputs; input += 1) {
+        let row = 0;
+        for (let output = 0; output < outputs; output += 1) {
+          const length = lengths[phase * cells + input * outputs + output] as number;
+          row += length;
+          columns[output] = (columns[output] as number) + length;
+          if (length > peakLength) peakLength = length;
+        }
+        sum += row;
+        if (row > peakPortBacklog) peakPortBacklog = row;
       }
+      for (const column of columns) if (column > peakPortBacklog) peakPortBacklog = column;
       this.backlogs[phase] = sum;
       if (sum > peakBacklog) peakBacklog = sum;
     }
     this.peakLength = peakLength;
     this.peakBacklog = peakBacklog;
+    this.peakPortBacklog = peakPortBacklog;
   }
 
   /** The phase that is in effect at a time; undefined before the first one. */

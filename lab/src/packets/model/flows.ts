@@ -20,10 +20,14 @@ export function groupOf(flow: string): string {
   return flow.replace(NUMBERED, "");
 }
 
-/** A series for each flow, or for each group if there are more flows than colors. */
+/** Flows up to this number have looks of their own. */
+const MOST_LOOKS = 2 * LOOKS;
+
+/** A series for each flow; for each group if there are more flows than looks, and several groups. */
 export function planSeries(flows: readonly string[], lookOf?: (flow: string) => number | undefined): SeriesPlan {
   const names = [...new Set(flows)];
-  const isGrouped = names.length > LOOKS;
+  const groups = new Set(names.map(groupOf));
+  const isGrouped = names.length > MOST_LOOKS && groups.size > 1;
   const series: Series[] = [];
   const places = new Map<string, number>();
   const indexOf = new Map<string, number>();

@@ -12,13 +12,14 @@ export interface PauseRow {
 
 /** The state of each link and class at any time, from the logs of PAUSE. */
 export class PauseModel implements Timeline {
-  readonly label = "PAUSE";
+  readonly label: string;
   readonly first_s: number;
   readonly last_s: number;
   readonly rows: PauseRow[];
   private readonly all_s: Float64Array;
 
-  constructor(logs: PauseLog[]) {
+  constructor(logs: readonly PauseLog[], label = "PAUSE") {
+    this.label = label;
     this.rows = [];
     const all_s: number[] = [];
     for (const log of logs) {
@@ -74,8 +75,12 @@ export class PauseModel implements Timeline {
     }
   }
 
-  stoppedCount(time_s: number): number {
-    return this.rows.reduce((count, row) => count + (this.isStopped(row, time_s) ? 1 : 0), 0);
+  /** The rows that PAUSE stops for the longest time, in their order. */
+  mostStopped(most: number): readonly PauseRow[] {
+    if (this.rows.length <= most) return this.rows;
+    const sums = new Map(this.rows.map(row => [row, this.stopped_s(row, this.first_s, this.last_s)]));
+    const chosen = new Set([...this.rows].sort((a, b) => (sums.get(b) ?? 0) - (sums.get(a) ?? 0)).slice(0, most));
+    return this.rows.filter(row => chosen.has(row));
   }
 
   /** Whether PAUSE stops any class of a link. */

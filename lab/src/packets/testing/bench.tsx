@@ -3,8 +3,10 @@
 
 import { render } from "preact";
 import { Clock } from "../clock";
+import { CrossbarView } from "../crossbar-view";
 import { PacketView } from "../packet-view";
-import { type Flow, packetLog, type QueueOptions } from "./logs";
+import { PauseView } from "../pause-view";
+import { crossbarLog, type Flow, packetLog, pauseLog, type QueueOptions } from "./logs";
 
 const FLOWS: Flow[] = [
   ...[0, 1, 2, 3, 4].map(number => ({ name: `tcp-${number}`, rate_bps: 14e6, bytes: 1500, burst: 2 })),
@@ -51,6 +53,25 @@ const pages: Record<string, () => preact.JSX.Element> = {
       hasControls={true}
     />
   ),
+  crossbar: () => <CrossbarView log={crossbarLog(8, 2000, 80e-6, 1)} clock={clock} hasControls={true} />,
+  crossbar32: () => <CrossbarView log={crossbarLog(32, 500, 80e-9, 1)} clock={clock} hasControls={true} />,
+  crossbars: () => (
+    <CrossbarView
+      runs={[
+        { label: "islip", log: crossbarLog(4, 2000, 80e-6, 1) },
+        { label: "mwm", log: crossbarLog(4, 2000, 80e-6, 2) },
+      ]}
+      clock={clock}
+      hasControls={true}
+    />
+  ),
+  pause: () => <PauseView logs={PAUSES} clock={clock} hasControls={true} />,
+  all: () => (
+    <div>
+      <PacketView log={log({ limit: 60, mark_at: 50 })} pauses={PAUSES} clock={clock} hasControls={true} />
+      <PauseView logs={PAUSES} clock={clock} />
+    </div>
+  ),
   compare: () => (
     <PacketView
       runs={[
@@ -62,6 +83,13 @@ const pages: Record<string, () => preact.JSX.Element> = {
     />
   ),
 };
+
+const PAUSES = [
+  pauseLog("SW1->SW2", [0, 3], 0.5, 0.004, 1),
+  pauseLog("a-switch-with-a-long-name->another", [3], 0.5, 0.002, 2),
+  pauseLog("left -> right", [3], 0.5, 0.001, 3),
+  pauseLog("1->SW1", [3], 0.5, 0.00005, 4),
+];
 
 const clock = new Clock();
 Object.assign(window, { clock });
