@@ -17,7 +17,7 @@ const VAGUE = new Set([
   "mean",
 ]);
 
-/** `flows.flood.transport.udp.constant.rate` is "flood: rate", `topology.star.bottleneck.rate` "bottleneck rate". */
+/** `flows.flood.transport.udp.constant.rate` is "flood: rate", `topology.star.bottleneck.rate` "Bottleneck rate". */
 export function labelOf(path: string): string {
   const [first = "", second = "", ...rest] = splitPath(path);
   const last = rest.at(-1) ?? (second || first);
@@ -27,7 +27,8 @@ export function labelOf(path: string): string {
   const before = rest.at(-2) ?? (first === "topology" ? "" : second && first);
   const isIndex = /^\d+$/.test(last);
   const lead = before && (VAGUE.has(last) || isIndex) ? `${words(before)} ` : "";
-  return lead + words(last);
+  const label = lead + words(last);
+  return label.charAt(0).toUpperCase() + label.slice(1);
 }
 
 function words(key: string): string {
