@@ -130,8 +130,8 @@ test("percentiles come from the histogram", () => {
 
 test("drops have their reasons, those of the compared queue only", () => {
   expect(reasonsOf(RESULT, ["bottleneck"])).toEqual([
-    { reason: "early", packets: 7 },
-    { reason: "overflow", packets: 2 },
+    { name: "early", packets: 7 },
+    { name: "overflow", packets: 2 },
   ]);
 });
 

@@ -52,9 +52,9 @@ export function Lab({ text, compare, panels, mode, overrides, pins, files, onTex
   useEffect(() => {
     session.setText(text, "replaced");
   }, [session, text]);
-  useReplaced(session.overrides, overrides);
-  useReplaced(session.extraPins, pins);
-  useReplaced(session.contenders, compare && compare.length > 0 ? compare : undefined);
+  useReplaced(session.overrides, overrides ?? []);
+  useReplaced(session.extraPins, pins ?? []);
+  useReplaced(session.contenders, compare && compare.length > 0 ? compare : [undefined]);
   const results = session.columns.value.map(it => (it.state.value === "done" ? it.result.value : undefined));
   useEffect(() => {
     if (onResults && results.length > 0 && results.every(it => it !== undefined)) {
@@ -128,11 +128,11 @@ export function Lab({ text, compare, panels, mode, overrides, pins, files, onTex
 }
 
 /** Sets a signal when a property has another value than before. */
-function useReplaced<Value>(target: Signal<Value>, value: NoInfer<Value> | undefined): void {
+function useReplaced<Value>(target: Signal<Value>, value: NoInfer<Value>): void {
   const text = JSON.stringify(value);
   const before = useMemo(() => ({ text }), []);
   useEffect(() => {
-    if (before.text !== text && value !== undefined) {
+    if (before.text !== text) {
       target.value = value;
     }
     before.text = text;

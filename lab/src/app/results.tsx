@@ -7,6 +7,7 @@ import { Chart } from "../charts/chart";
 import type { ChartModel } from "../charts/model";
 import { numberText, textWithUnit } from "../charts/units";
 import type { RunResult } from "../engine/protocol";
+import { BarsOf, hasMarks } from "./bars";
 import {
   type FigureOptions,
   figuresOf,
@@ -17,7 +18,7 @@ import {
   withCommonAxes,
 } from "./figures";
 import type { Column, Session } from "./session";
-import { type Figures, figuresOfRun, type Reason, reasonsOf, textsOf } from "./summary";
+import { type Figures, figuresOfRun, textsOf } from "./summary";
 import { SummaryTable } from "./summary-table";
 import { ResultTables } from "./tables";
 
@@ -27,6 +28,7 @@ export const FULL_PANELS: Panel[] = [
   "queue_delay",
   "utilization",
   "drops",
+  "marks",
   "delay_cdf",
   "gauges",
   "senders",
@@ -36,7 +38,8 @@ export const FULL_PANELS: Panel[] = [
   "pause",
 ];
 
-const NONE: string[] = [];
+/** No queues. */
+export const NONE: string[] = [];
 const GROUPED = ["auto", "flow", "group"] as const;
 
 /** The state of the display that is no state of the runs. */
@@ -135,11 +138,14 @@ function PanelRow({ panel, session, display }: PanelProps) {
             control={panel === "senders" && i === 0 && <SenderChoice session={session} display={display} />}
           />
         ))}
-        {(panel === "drops" || panel === "marks") && columns[0] && <Reasons session={session} column={columns[0]} />}
+        {columns[0] && (
+          <BarsOf panel={panel} session={session} column={columns[0]} isGrouped={isGrouped(session, display)} />
+        )}
       </>
     );
   }
-  if (models.value.every(it => it.length === 0)) {
+  const hasBars = panel === "drops" || (panel === "marks" && columns.some(hasMarks));
+  if (models.value.every(it => it.length === 0) && !hasBars) {
     return null;
   }
   if (panel === "gauges") {
@@ -167,7 +173,7 @@ function PanelRow({ panel, session, display }: PanelProps) {
               control={panel === "senders" && place === 0 && <SenderChoice session={session} display={display} />}
             />
           ))}
-          {(panel === "drops" || panel === "marks") && <Reasons session={session} column={column} />}
+          <BarsOf panel={panel} session={session} column={column} isGrouped={isGrouped(session, display)} />
         </div>
       ))}
     </>
@@ -212,50 +218,6 @@ function SenderChoice({ session, display }: { session: Session; display: Display
 function tcpFlows(result: RunResult): string[] {
   const kinds = textsOf(result.flows, "kind");
   return textsOf(result.flows, "name").filter((name, row) => kinds[row] === "tcp" && !name.endsWith("/request"));
-}
-
-/** Drops by their reasons, as bars. */
-function Reasons({ session, column }: { session: Session; column: Column }) {
-  const result = column.result.value;
-  const queues = session.place.value?.queues ?? NONE;
-  const reasons = useMemo<Reason[]>(() => (result ? reasonsOf(result, queues) : []), [result, queues]);
-  const marked = result ? figuresOfRun(result, queues).marked : 0;
-  const rows = marked > 0 ? [...reasons, { reason: "marked, not dropped", packets: marked }] : reasons;
-  const most = Math.max(1, ...rows.map(it => it.packets));
-  if (!result) {
-    return null;
-  }
-  return (
-    <figure class="chart reasons">
-      <figcaption>
-        <span class="chart-title">Drops by reason</span>
-        <span class="chart-unit">packets</span>
-      </figcaption>
-      {rows.length === 0 ? (
-        <p class="nothing">No packet was dropped in the measured time.</p>
-      ) : (
-        <table>
-          <thead class="sr-only">
-            <tr>
-              <th scope="col">Reason</th>
-              <th scope="col">Packets</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ reason, packets }) => (
-              <tr key={reason}>
-                <th scope="row">
-                  {reason}
-                  <meter class="bar" min={0} max={most} value={packets} aria-hidden="true" />
-                </th>
-                <td>{numberText(packets, 6)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-    </figure>
-  );
 }
 
 const FIGURES: [title: string, hint: string, textOf: (it: Figures) => string][] = [

@@ -13,7 +13,7 @@ interface BarProps {
 }
 
 export function RunBar({ session, display, mode }: BarProps) {
-  const isRunning = session.isRunning.value;
+  const isRunning = session.isLong.value;
   const facts = session.facts.value;
   const zoom = session.timeView.zoom.value ?? session.delayView.zoom.value;
   const hasChoice = facts !== undefined && facts.flow_count > (facts.plan?.groups.length ?? 0);
@@ -90,7 +90,7 @@ function Status({ session }: { session: Session }) {
     text = "The scenario has a fault";
   } else if (columns.length === 0) {
     text = session.isChanged.value ? "Ready" : "Starting the engine";
-  } else if (session.isRunning.value) {
+  } else if (session.isLong.value) {
     text = "Running";
   } else if (states.includes("failed")) {
     text = "The run failed";

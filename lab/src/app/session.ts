@@ -45,6 +45,7 @@ export interface SessionOptions {
 export type Change = "typed" | "dragged" | "replaced";
 
 const TYPING_MS = 300;
+const LONG_MS = 250;
 /** While a slider moves, a run gets at least this time before the next one takes its place. */
 const LEAST_RUN_MS = 150;
 /** More is refused: a page of a browser has 4 GB at most. */
@@ -82,6 +83,8 @@ export class Session {
   readonly isRunning = computed(() =>
     this.columns.value.some(it => it.state.value === "running" || it.state.value === "waiting"),
   );
+  /** Whether the run goes on for so long that the page says so: controls do not flicker at each step of a slider. */
+  readonly isLong = signal(false);
   readonly fraction = computed(() => {
     const columns = this.columns.value;
     return columns.length > 0 ? columns.reduce((sum, it) => sum + it.fraction.value, 0) / columns.length : 0;
@@ -96,6 +99,7 @@ export class Session {
   readonly #engine: Engine;
   readonly #stops: (() => void)[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #longTimer: ReturnType<typeof setTimeout> | undefined;
   #turn = 0;
   #started_ms = 0;
   #isClosed = false;
@@ -128,6 +132,16 @@ export class Session {
     let isFirst = true;
     this.#stops.push(
       effect(() => {
+        clearTimeout(this.#longTimer);
+        if (this.isRunning.value) {
+          this.#longTimer = setTimeout(() => {
+            this.isLong.value = true;
+          }, LONG_MS);
+        } else {
+          this.isLong.value = false;
+        }
+      }),
+      effect(() => {
         // Each of these signals starts a run.
         this.contenders.value;
         this.overrides.value;
@@ -157,6 +171,11 @@ export class Session {
       return;
     }
     this.text.value = text;
+    if (change === "replaced") {
+      this.timeView.zoom.value = undefined;
+      this.delayView.zoom.value = undefined;
+      this.timeView.hidden.value = new Set();
+    }
     const sinceStart = performance.now() - this.#started_ms;
     const isBusy = this.isRunning.peek() && sinceStart < LEAST_RUN_MS;
     const drag_ms = isBusy ? LEAST_RUN_MS - sinceStart : 0;

@@ -138,19 +138,14 @@ export function figuresOfRun(result: RunResult, chosen: readonly string[]): Figu
   };
 }
 
-export interface Reason {
-  reason: string;
-  packets: number;
-}
-
 /** Drops by reason over these queues, or over all. */
-export function reasonsOf(result: RunResult, chosen: readonly string[]): Reason[] {
+export function reasonsOf(result: RunResult, chosen: readonly string[]): { name: string; packets: number }[] {
   const names = textsOf(result.queues, "name");
   const wanted = new Set(names.some(it => chosen.includes(it)) ? chosen : names);
   return Object.keys(result.queues)
     .filter(it => it.startsWith("dropped_"))
     .map(column => ({
-      reason: column.slice("dropped_".length).replaceAll("_", " "),
+      name: column.slice("dropped_".length).replaceAll("_", " "),
       packets: names.reduce(
         (sum, name, row) => sum + (wanted.has(name) ? (numbersOf(result.queues, column)[row] ?? 0) : 0),
         0,
