@@ -291,6 +291,8 @@ function RunNotes({ column, isNamed }: { column: Column; isNamed: boolean }) {
   const { engine, digest, warnings, deadlock, series } = result;
   const kinds = new Set(series.map(it => it.kind));
   const missing = (["queue", "flow", "link"] as const).filter(it => !kinds.has(it));
+  // Series are a part of the digest: those that the page asked for are named.
+  const interval = column.overrides.find(([path]) => path === "probes.interval")?.[1];
   const speed = engine.cpu_s > 0 ? engine.packet_hops / engine.cpu_s : 0;
   return (
     <section class="notes" aria-label={isNamed ? `Notes on ${column.label.value}` : "Notes"}>
@@ -315,6 +317,12 @@ function RunNotes({ column, isNamed }: { column: Column; isNamed: boolean }) {
         {isNamed && <b>{column.label.value}</b>} {numberText(engine.packet_hops, 9)} packet-hops
         {speed > 0 && `, ${numberText(speed / 1e6, 3)} million a second`} · seed {result.seed} · digest{" "}
         <code title={digest}>{digest.slice(0, 16)}</code>
+        {interval && (
+          <>
+            {" "}
+            with <code>probes.interval = {interval}</code>
+          </>
+        )}
       </p>
     </section>
   );

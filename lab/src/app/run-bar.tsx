@@ -105,7 +105,7 @@ function Status({ session }: { session: Session }) {
   return <output class="run-status">{text}</output>;
 }
 
-/** The seed of the runs; empty: that of the scenario. It may have more digits than a number. */
+/** The seed of the runs; empty: that of the scenario. */
 function Seed({ session }: { session: Session }) {
   const seed = session.seed.value;
   return (
@@ -115,21 +115,18 @@ function Seed({ session }: { session: Session }) {
         type="text"
         inputMode="numeric"
         pattern="[0-9]*"
-        maxLength={20}
+        maxLength={15}
         placeholder={String(session.facts.value?.seed ?? 1)}
         value={seed === undefined ? "" : String(seed)}
         onInput={event => {
           const digits = event.currentTarget.value.replace(/[^0-9]/g, "");
           event.currentTarget.value = digits;
-          const value = digits === "" ? undefined : BigInt(digits);
-          session.seed.value = value !== undefined && value <= MOST_SEED ? value : undefined;
+          session.seed.value = digits === "" ? undefined : BigInt(digits);
         }}
       />
     </label>
   );
 }
-
-const MOST_SEED = 2n ** 64n - 1n;
 
 /** The fault of the text, or of a run. */
 export function FaultMessage({ session }: { session: Session }) {

@@ -6,6 +6,7 @@ import { useEffect, useId, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import "./charts.css";
+import { csvOf } from "./csv";
 import { download, filePart } from "./download";
 import { pngOf, svgOf } from "./drawing";
 import { type ChartModel, largestOf, sampledRows, zoomed } from "./model";
@@ -42,10 +43,12 @@ export function Chart({ model, view, context, control }: ChartProps) {
   const scale = scaleOf(model.yQuantity, top);
   const title = context ? `${model.title}, ${context}` : model.title;
   const range = view.zoom.value ?? model.xRange;
-  const save = async (kind: "png" | "svg") => {
+  const save = async (kind: "csv" | "png" | "svg") => {
     const named = { ...model, title };
     const name = `${filePart(title)}.${kind}`;
-    if (kind === "svg") {
+    if (kind === "csv") {
+      download(name, csvOf(model), "text/csv");
+    } else if (kind === "svg") {
       download(name, svgOf(named, view.hidden.value, range), "image/svg+xml");
     } else {
       download(name, await pngOf(named, view.hidden.value, range));
@@ -71,12 +74,16 @@ export function Chart({ model, view, context, control }: ChartProps) {
           {isOpen.value && <DataTable model={model} title={title} />}
         </details>
         <span class="chart-files">
-          <button type="button" onClick={() => save("png")} aria-label={`Save ${title} as PNG`}>
-            PNG
-          </button>
-          <button type="button" onClick={() => save("svg")} aria-label={`Save ${title} as SVG`}>
-            SVG
-          </button>
+          {(["csv", "png", "svg"] as const).map(kind => (
+            <button
+              type="button"
+              key={kind}
+              onClick={() => save(kind)}
+              aria-label={`Save ${title} as ${kind.toUpperCase()}`}
+            >
+              {kind.toUpperCase()}
+            </button>
+          ))}
         </span>
       </div>
     </figure>

@@ -1,5 +1,6 @@
 // @vitest-environment jsdom
 import { expect, test } from "vitest";
+import { csvOf } from "./csv";
 import { distributionModel, distributionsOf } from "./distribution";
 import { svgOf, thinned } from "./drawing";
 import { aligned, averaged, emptyModel, merged, periodsOf, sampledRows, summed, zoomed } from "./model";
@@ -135,4 +136,16 @@ test("a picture holds its lines, and names with markup stay text", () => {
   const lines = [...page.querySelectorAll("path")].map(it => it.getAttribute("d") ?? "");
   // The missing value breaks the line.
   expect(lines.filter(it => it.split("M").length === 3)).toHaveLength(1);
+});
+
+test("a table for other programs has all values, and no name becomes a formula", () => {
+  const model = {
+    ...emptyModel("Goodput", "time_s", "goodput_bps"),
+    xs: Float64Array.of(0.1, 0.1 + 0.2),
+    lines: [
+      { key: "a", label: "=cmd()", values: Float64Array.of(1e6, Number.NaN), look: 0 },
+      { key: "b", label: 'a "b", c', values: Float64Array.of(1, 2), look: 1 },
+    ],
+  };
+  expect(csvOf(model)).toBe(`time_s,'=cmd() goodput_bps,"a ""b"", c goodput_bps"\n0.1,1000000,1\n0.3,,2\n`);
 });
