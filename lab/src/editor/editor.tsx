@@ -101,6 +101,11 @@ export function Editor(props: EditorProps) {
   }, [setting, label, readOnly]);
 
   useLayoutEffect(() => {
+    if (text.includes("\r")) {
+      // The view has line feeds only. The page takes them over, so that places in its text are places here.
+      latest.current.onText(text.replace(/\r\n?/g, "\n"));
+      return;
+    }
     const change = view.current && difference(view.current.state.doc.toString(), text);
     if (change) {
       view.current?.dispatch({ changes: change, annotations: isFromPage.of(true) });
