@@ -143,6 +143,21 @@ describe("completion of values", () => {
     expect(accepted("[lab]\npins = [{ key = '|' }]", "duration", paths)).toBe("[lab]\npins = [{ key = 'duration'⟨⟩ }]");
   });
 
+  it("offers names that the scenario defines", () => {
+    const flows = '[[flows]]\nname = "a"\n[[flows]]\nname = "b\\"c"\n';
+    expect(labels(`${flows}hosts_of = "|"`)).toEqual(["a"]);
+    expect(labels(`${flows}[probes]\nsenders = [|]`)).toEqual(["a", 'b"c']);
+    expect(accepted(`${flows}[probes]\nsenders = [|]`, 'b"c')).toMatch(/senders = \['b"c'⟨⟩\]$/);
+    const graph = '[topology.graph]\nnodes = [{ name = "h" }, { name = "r", kind = "router" }]\n';
+    expect(labels(`${graph}[[flows]]\nfrom = "|"`)).toEqual(["h"]);
+    expect(labels(`${graph}links = [{ from = "|" }]`)).toEqual(["h", "r"]);
+    const home = '[topology.home]\nhosts = [{ name = "laptop" }]\nservers = [{ name = "cloud" }]\n';
+    expect(labels(`${home}[[flows]]\nto = ["cloud", "|"]`)).toEqual(["laptop", "cloud"]);
+    const ethernet = '[topology.ethernet]\nswitches = [{ name = "s", nodes = ["n", { name = "m", count = 3 }] }]\n';
+    expect(labels(`${ethernet}[[flows]]\nto = "|"`)).toEqual(["n", "m"]);
+    expect(labels(`${ethernet}trunks = [["|"]]`)).toEqual(["s"]);
+  });
+
   it("offers nothing in comments and behind values", () => {
     expect(proposed('duration = "1 s" # du|')).toBeUndefined();
     expect(proposed('duration = "1 s" |')).toBeUndefined();

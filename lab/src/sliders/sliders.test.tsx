@@ -80,6 +80,17 @@ it("keeps its range while it moves, and goes back to the first number", () => {
   expect(element<HTMLButtonElement>("button[aria-label^='Set']").disabled).toBe(true);
 });
 
+it("starts over where the text is changed elsewhere", () => {
+  show();
+  const range = element<HTMLInputElement>("input[type=range]");
+  enter(range, range.max);
+  text = TEXT.replace("10 s", "40 s");
+  show();
+  expect(element<HTMLButtonElement>("button[aria-label^='Set']").title).toBe("Back to 40 s");
+  enter(range, range.max);
+  expect(text).toBe(TEXT.replace("10 s", "400 s"));
+});
+
 it("takes a typed number, also one outside of the range, and no other text", () => {
   show();
   const field = element<HTMLInputElement>("input[type=number]");

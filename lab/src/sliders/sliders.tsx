@@ -63,8 +63,8 @@ interface SliderProps {
 function Slider({ pin, text, onText, onRemove, schema }: SliderProps) {
   const id = useId();
   const value = find(text, pin.key);
-  const first = useRef(value?.number);
-  const range = useRange(pin, value, schema);
+  const { initial, isForeign, remember } = useInitial(value?.number);
+  const range = useRange(pin, value, schema, isForeign);
   const [draft, setDraft] = useState<string | undefined>(undefined);
   const label = pin.label ?? labelOf(pin.key);
   const removal = onRemove && (
@@ -95,10 +95,9 @@ function Slider({ pin, text, onText, onRemove, schema }: SliderProps) {
       </div>
     );
   }
-  first.current ??= value.number;
-  const initial = first.current;
   const set = (number: number) => {
     const changed = setValue(text, value, number, range.isIntegral);
+    remember(find(changed, pin.key)?.number);
     if (changed !== text) {
       onText(changed);
     }
@@ -174,17 +173,38 @@ function isTyped(typed: string, value: Value): boolean {
   return typed.trim() !== "" && Number.isFinite(number) && (value.unit === "" || number >= 0);
 }
 
-/** The range, which stays as it is while the number moves inside. */
-function useRange(pin: Pin, value: Value | undefined, schema: JsonSchema | undefined): Range | undefined {
-  const kept = useRef<{ key: string; range: Range } | undefined>(undefined);
+/** The last number that did not come from this slider: it was there before, or the text was changed elsewhere. */
+function useInitial(number: number | undefined) {
+  const initial = useRef(number);
+  const own = useRef<number | undefined>(undefined);
+  const isForeign = number !== own.current;
+  if (isForeign) {
+    initial.current = number;
+    own.current = undefined;
+  }
+  const remember = (set: number | undefined) => {
+    own.current = set;
+  };
+  return { initial: initial.current ?? 0, isForeign, remember };
+}
+
+/** The range, which stays as it is while the slider moves inside. */
+function useRange(
+  pin: Pin,
+  value: Value | undefined,
+  schema: JsonSchema | undefined,
+  isForeign: boolean,
+): Range | undefined {
+  const kept = useRef<{ key: string; number: number; range: Range } | undefined>(undefined);
   if (!value) {
     return undefined;
   }
   const own = schema && value.unit === "" ? boundsAt(schema, pin.key) : undefined;
   const key = JSON.stringify([pin, value.unit, own]);
   const isBound = pin.from !== undefined && pin.to !== undefined;
-  if (kept.current?.key !== key || (!isBound && !covers(kept.current.range, value.number))) {
-    kept.current = { key, range: rangeOf(value, pin, own) };
+  const isOther = kept.current?.key !== key || (isForeign && kept.current.number !== value.number);
+  if (!kept.current || isOther || (!isBound && !covers(kept.current.range, value.number))) {
+    kept.current = { key, number: value.number, range: rangeOf(value, pin, own) };
   }
   return kept.current.range;
 }
