@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import text from "../../../python/forebay/scenario.schema.json?raw";
 import { complete, hover } from "./complete";
 import { type Alternative, bounds, quantity, Schema, typeText } from "./schema";
+import { parse } from "./toml";
 
 const schema = new Schema(JSON.parse(text));
 
@@ -180,6 +181,26 @@ describe("hover", () => {
     expect(shown('[topology.star]\nbottleneck = { queue.db|l = { limit = "1 packets" } }')?.description).toMatch(
       /^Dynamic buffer limiting/,
     );
+  });
+
+  it("describes each key of the examples", () => {
+    const examples = import.meta.glob<string>("../../../examples/*.toml", {
+      query: "?raw",
+      import: "default",
+      eager: true,
+    });
+    let keys = 0;
+    for (const [name, example] of Object.entries(examples)) {
+      for (const slot of parse(example).slots) {
+        if (slot.kind === "key" && slot.word !== "") {
+          const found = hover(example, slot.from, schema);
+          expect(found?.title, `${name}: ${[...slot.path, slot.word].join(".")}`).toBe(slot.word);
+          expect(found?.type).not.toBe("");
+          keys += 1;
+        }
+      }
+    }
+    expect(keys).toBeGreaterThan(300);
   });
 
   it("describes names", () => {
