@@ -149,11 +149,18 @@ it("leaves the Tab key alone", () => {
   expect(text).toBe(TEXT);
 });
 
-it("shows no buttons of an older text", () => {
+it("keeps its buttons at their numbers while the text changes and is broken", () => {
   const values = [find(TEXT, "duration"), find(TEXT, "warmup")].filter(value => value !== undefined);
-  text = `# new\n${TEXT}`;
+  const button = () => shadow().querySelector("[aria-label='Slider for warmup']");
   show({ values });
-  expect(shadow().querySelector(".pin-button")).toBeNull();
+  text = `broken = {\n${TEXT}`;
+  show({ values });
+  expect(button()?.closest(".cm-line")?.textContent).toBe('warmup = "1 s"');
+  show({ values: [] });
+  expect(button()?.closest(".cm-line")?.textContent).toBe('warmup = "1 s"');
+  text = "broken = {\n";
+  show({ values: [] });
+  expect(button()).toBeNull();
 });
 
 it("cannot be changed if it is read-only", () => {

@@ -18,6 +18,7 @@ import {
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Fault, Pin, Value } from "../engine/protocol";
 import { isSamePath, togglePin } from "../sliders/pins";
+import { usePresentValues } from "../sliders/present-values";
 import { assist } from "./assist";
 import { type Hover, hover, schemaOf } from "./complete";
 import { element, prose } from "./description";
@@ -32,7 +33,7 @@ export interface EditorProps {
   onText: (text: string) => void;
   /** The fault of the text, if there is one. */
   faults: Fault | undefined;
-  /** The numbers of the text. Those of an older text are not shown. */
+  /** The numbers of the text, or of the one before it. */
   values: Value[];
   pins: Pin[];
   /** Called to pin a number or to unpin it. Without it, `[lab] pins` of the text changes. */
@@ -48,9 +49,10 @@ export interface EditorProps {
 const isFromPage = Annotation.define<boolean>();
 
 export function Editor(props: EditorProps) {
-  const { text, faults, values, pins, readOnly = false, label = "Scenario" } = props;
+  const { text, faults, pins, readOnly = false, label = "Scenario" } = props;
+  const values = usePresentValues(text, props.values);
   const latest = useRef(props);
-  latest.current = props;
+  latest.current = { ...props, values };
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
   const setting = useMemo(() => new Compartment(), []);
@@ -113,9 +115,8 @@ export function Editor(props: EditorProps) {
   }, [text]);
 
   useLayoutEffect(() => {
-    const pinnables = values
-      .filter(({ path }) => !path.startsWith("lab."))
-      .map(value => ({ value, isPinned: pins.some(pin => isSamePath(text, pin.key, value.path)) }));
+    const isPinned = ({ path }: Value) => pins.some(pin => isSamePath(text, pin.key, path));
+    const pinnables = values.map(value => ({ value, isPinned: isPinned(value) }));
     view.current?.dispatch({ effects: setPinnables.of(pinnables) });
   }, [values, pins, text]);
 
@@ -161,7 +162,7 @@ function bare(key: string): Pin {
 }
 
 function knowledge({ schema, values, pins, text }: EditorProps) {
-  const paths = values.map(value => value.path).filter(path => !path.startsWith("lab."));
+  const paths = values.map(value => value.path);
   return {
     schema: schema && schemaOf(schema),
     paths: paths.filter(path => !pins.some(pin => isSamePath(text, pin.key, path))),

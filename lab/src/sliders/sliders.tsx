@@ -7,13 +7,14 @@ import { splitPath } from "../editor/toml";
 import type { Pin, Value } from "../engine/protocol";
 import { labelOf } from "./label";
 import { addPin, isSamePath, pinsOf, removePin } from "./pins";
+import { usePresentValues } from "./present-values";
 import { plain } from "./quantity";
 import { covers, nearestStop, type Range, rangeOf } from "./range";
 import { find, setValue } from "./set-value";
 import "./sliders.css";
 
 export interface SlidersProps {
-  /** The numbers of the text, which may get a slider. */
+  /** The numbers of the text, or of the one before it, which may get a slider. */
   values: Value[];
   pins: Pin[];
   text: string;
@@ -26,7 +27,8 @@ export interface SlidersProps {
   isFixed?: boolean | undefined;
 }
 
-export function Sliders({ values, pins, text, onText, onPin, schema, isFixed = false }: SlidersProps) {
+export function Sliders({ values: known, pins, text, onText, onPin, schema, isFixed = false }: SlidersProps) {
+  const values = usePresentValues(text, known);
   const own = useMemo(() => pinsOf(text), [text]);
   const remove = (pin: Pin) => (onPin ? onPin(pin) : onText(removePin(text, pin.key)));
   const isRemovable = (pin: Pin) =>
@@ -239,9 +241,7 @@ interface AddSliderProps {
 
 /** All numbers of the text that have no slider. */
 function AddSlider({ values, pins, text, onAdd }: AddSliderProps) {
-  const free = values.filter(
-    ({ path }) => !path.startsWith("lab.") && !pins.some(pin => isSamePath(text, pin.key, path)),
-  );
+  const free = values.filter(({ path }) => !pins.some(pin => isSamePath(text, pin.key, path)));
   if (free.length === 0) {
     return null;
   }
