@@ -17,7 +17,7 @@ import {
 } from "@codemirror/view";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Fault, Pin, Value } from "../engine/protocol";
-import { isSamePath, togglePin } from "../sliders/pins";
+import { isSamePath, pinsOf, togglePin } from "../sliders/pins";
 import { usePresentValues } from "../sliders/present-values";
 import { assist } from "./assist";
 import { type Hover, hover, schemaOf } from "./complete";
@@ -35,6 +35,7 @@ export interface EditorProps {
   faults: Fault | undefined;
   /** The numbers of the text, or of the one before it. */
   values: Value[];
+  /** The numbers that have a slider, if `onPin` is given. Otherwise they are those of the text. */
   pins: Pin[];
   /** Called to pin a number or to unpin it. Without it, `[lab] pins` of the text changes. */
   onPin?: ((pin: Pin) => void) | undefined;
@@ -49,10 +50,12 @@ export interface EditorProps {
 const isFromPage = Annotation.define<boolean>();
 
 export function Editor(props: EditorProps) {
-  const { text, faults, pins, readOnly = false, label = "Scenario" } = props;
+  const { text, faults, readOnly = false, label = "Scenario" } = props;
+  // The page has the pins of the text only after a check.
+  const pins = useMemo(() => (props.onPin ? props.pins : pinsOf(text)), [props.onPin, props.pins, text]);
   const values = usePresentValues(text, props.values);
   const latest = useRef(props);
-  latest.current = { ...props, values };
+  latest.current = { ...props, values, pins };
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
   const setting = useMemo(() => new Compartment(), []);

@@ -27,9 +27,10 @@ export interface SlidersProps {
   isFixed?: boolean | undefined;
 }
 
-export function Sliders({ values: known, pins, text, onText, onPin, schema, isFixed = false }: SlidersProps) {
+export function Sliders({ values: known, pins: given, text, onText, onPin, schema, isFixed = false }: SlidersProps) {
   const values = usePresentValues(text, known);
   const own = useMemo(() => pinsOf(text), [text]);
+  const pins = usePins(own, given, onPin !== undefined);
   const remove = (pin: Pin) => (onPin ? onPin(pin) : onText(removePin(text, pin.key)));
   const isRemovable = (pin: Pin) =>
     !isFixed && (onPin !== undefined || own.some(one => isSamePath(text, one.key, pin.key)));
@@ -52,6 +53,15 @@ export function Sliders({ values: known, pins, text, onText, onPin, schema, isFi
       {!isFixed && <AddSlider values={values} pins={pins} text={text} onAdd={add} />}
     </section>
   );
+}
+
+/** The page has the pins of the text only after a check: those of its own come first, and those of the text as it is. */
+function usePins(own: Pin[], given: Pin[], isOfPage: boolean): Pin[] {
+  const seen = useRef(new Set<string>());
+  for (const { key } of own) {
+    seen.current.add(key);
+  }
+  return isOfPage ? given : [...given.filter(({ key }) => !seen.current.has(key)), ...own];
 }
 
 interface SliderProps {
