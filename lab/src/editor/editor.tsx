@@ -3,7 +3,7 @@
 import { closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching } from "@codemirror/language";
-import { type Diagnostic, lintKeymap, setDiagnostics } from "@codemirror/lint";
+import { type Diagnostic, nextDiagnostic, setDiagnostics } from "@codemirror/lint";
 import { searchKeymap } from "@codemirror/search";
 import { Annotation, Compartment, EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
 import {
@@ -17,7 +17,7 @@ import {
 } from "@codemirror/view";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Fault, Pin, Value } from "../engine/protocol";
-import { isSamePath, pinsOf, togglePin } from "../sliders/pins";
+import { isPinned, isSamePath, pinsOf, togglePin } from "../sliders/pins";
 import { usePresentValues } from "../sliders/present-values";
 import { assist } from "./assist";
 import { type Hover, hover, schemaOf } from "./complete";
@@ -118,8 +118,8 @@ export function Editor(props: EditorProps) {
   }, [text]);
 
   useLayoutEffect(() => {
-    const isPinned = ({ path }: Value) => pins.some(pin => isSamePath(text, pin.key, path));
-    const pinnables = values.map(value => ({ value, isPinned: isPinned(value) }));
+    const hasPin = isPinned(text, pins);
+    const pinnables = values.map(value => ({ value, isPinned: hasPin(value) }));
     view.current?.dispatch({ effects: setPinnables.of(pinnables) });
   }, [values, pins, text]);
 
@@ -165,10 +165,10 @@ function bare(key: string): Pin {
 }
 
 function knowledge({ schema, values, pins, text }: EditorProps) {
-  const paths = values.map(value => value.path);
+  const hasPin = isPinned(text, pins);
   return {
     schema: schema && schemaOf(schema),
-    paths: paths.filter(path => !pins.some(pin => isSamePath(text, pin.key, path))),
+    paths: values.filter(value => !hasPin(value)).map(value => value.path),
   };
 }
 
@@ -196,11 +196,12 @@ function extensions(toggle: (path: string) => void, known: () => ReturnType<type
     keymap.of([
       { key: "Alt-Enter", run: pins.toggle, preventDefault: true },
       ...closeBracketsKeymap,
-      ...defaultKeymap,
+      // Ctrl+Enter is the page's: it runs the scenario.
+      ...defaultKeymap.filter(({ key }) => key !== "Mod-Enter"),
       ...searchKeymap,
       ...historyKeymap,
       ...completionKeymap,
-      ...lintKeymap,
+      { key: "F8", run: nextDiagnostic },
     ]),
   ];
 }

@@ -6,7 +6,7 @@ import { bounds, type JsonSchema } from "../editor/schema";
 import { splitPath } from "../editor/toml";
 import type { Pin, Value } from "../engine/protocol";
 import { labelOf } from "./label";
-import { addPin, isSamePath, pinsOf, removePin } from "./pins";
+import { addPin, isPinned, isSamePath, pinsOf, removePin } from "./pins";
 import { usePresentValues } from "./present-values";
 import { plain } from "./quantity";
 import { covers, nearestStop, type Range, rangeOf } from "./range";
@@ -251,7 +251,8 @@ interface AddSliderProps {
 
 /** All numbers of the text that have no slider. */
 function AddSlider({ values, pins, text, onAdd }: AddSliderProps) {
-  const free = values.filter(({ path }) => !pins.some(pin => isSamePath(text, pin.key, path)));
+  const hasPin = isPinned(text, pins);
+  const free = values.filter(value => !hasPin(value));
   if (free.length === 0) {
     return null;
   }
