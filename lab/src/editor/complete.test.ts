@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import text from "../../../python/forebay/scenario.schema.json?raw";
 import { complete, hover } from "./complete";
 import { type Alternative, bounds, quantity, Schema, typeText } from "./schema";
+import { parse } from "./toml";
 
 const schema = new Schema(JSON.parse(text));
 
@@ -143,6 +144,21 @@ describe("completion of values", () => {
     expect(accepted("[lab]\npins = [{ key = '|' }]", "duration", paths)).toBe("[lab]\npins = [{ key = 'duration'⟨⟩ }]");
   });
 
+  it("offers names that the scenario defines", () => {
+    const flows = '[[flows]]\nname = "a"\n[[flows]]\nname = "b\\"c"\n';
+    expect(labels(`${flows}hosts_of = "|"`)).toEqual(["a"]);
+    expect(labels(`${flows}[probes]\nsenders = [|]`)).toEqual(["a", 'b"c']);
+    expect(accepted(`${flows}[probes]\nsenders = [|]`, 'b"c')).toMatch(/senders = \['b"c'⟨⟩\]$/);
+    const graph = '[topology.graph]\nnodes = [{ name = "h" }, { name = "r", kind = "router" }]\n';
+    expect(labels(`${graph}[[flows]]\nfrom = "|"`)).toEqual(["h"]);
+    expect(labels(`${graph}links = [{ from = "|" }]`)).toEqual(["h", "r"]);
+    const home = '[topology.home]\nhosts = [{ name = "laptop" }]\nservers = [{ name = "cloud" }]\n';
+    expect(labels(`${home}[[flows]]\nto = ["cloud", "|"]`)).toEqual(["laptop", "cloud"]);
+    const ethernet = '[topology.ethernet]\nswitches = [{ name = "s", nodes = ["n", { name = "m", count = 3 }] }]\n';
+    expect(labels(`${ethernet}[[flows]]\nto = "|"`)).toEqual(["n", "m"]);
+    expect(labels(`${ethernet}trunks = [["|"]]`)).toEqual(["s"]);
+  });
+
   it("offers nothing in comments and behind values", () => {
     expect(proposed('duration = "1 s" # du|')).toBeUndefined();
     expect(proposed('duration = "1 s" |')).toBeUndefined();
@@ -165,6 +181,26 @@ describe("hover", () => {
     expect(shown('[topology.star]\nbottleneck = { queue.db|l = { limit = "1 packets" } }')?.description).toMatch(
       /^Dynamic buffer limiting/,
     );
+  });
+
+  it("describes each key of the examples", () => {
+    const examples = import.meta.glob<string>("../../../examples/*.toml", {
+      query: "?raw",
+      import: "default",
+      eager: true,
+    });
+    let keys = 0;
+    for (const [name, example] of Object.entries(examples)) {
+      for (const slot of parse(example).slots) {
+        if (slot.kind === "key" && slot.word !== "") {
+          const found = hover(example, slot.from, schema);
+          expect(found?.title, `${name}: ${[...slot.path, slot.word].join(".")}`).toBe(slot.word);
+          expect(found?.type).not.toBe("");
+          keys += 1;
+        }
+      }
+    }
+    expect(keys).toBeGreaterThan(300);
   });
 
   it("describes names", () => {

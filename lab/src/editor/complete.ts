@@ -1,5 +1,6 @@
 // Completion and hover texts, apart from CodeMirror: what may be written at a place, and what is written there.
 
+import { references } from "./references";
 import { type Described, isList, isTable, type JsonSchema, names, quantity, Schema, toml, typeText } from "./schema";
 import { type Document, nodeAt, parse, type Slot, type Step, slotAt } from "./toml";
 
@@ -46,7 +47,7 @@ export function complete(text: string, position: number, schema: Schema, paths: 
   }
   return slot.kind === "key"
     ? keyProposals(document, slot, position, schema)
-    : valueProposals(slot, position, schema, paths);
+    : valueProposals(document, slot, position, schema, paths);
 }
 
 function keyProposals(document: Document, slot: Slot, position: number, schema: Schema): Proposals | undefined {
@@ -170,7 +171,13 @@ function sections(document: Document, schema: Schema): Proposal[] {
   return proposals;
 }
 
-function valueProposals(slot: Slot, position: number, schema: Schema, paths: string[]): Proposals | undefined {
+function valueProposals(
+  document: Document,
+  slot: Slot,
+  position: number,
+  schema: Schema,
+  paths: string[],
+): Proposals | undefined {
   const described = schema.at(slot.path);
   const { scalar } = slot;
   if (!described && !isPin(slot.path)) {
@@ -203,10 +210,14 @@ function valueProposals(slot: Slot, position: number, schema: Schema, paths: str
       add(String(value), typeof value === "string" ? quote + value + quote : String(value), description);
     }
   }
+  for (const { name, of } of references(document, slot.path)) {
+    if (name !== scalar?.value) {
+      add(name, quoted(name, quote), "", { detail: of });
+    }
+  }
   const pins = isPin(slot.path) ? paths : [];
   for (const path of pins) {
-    const text = quote === "'" || path.includes('"') ? `'${path}'` : `"${path}"`;
-    add(path, text, "");
+    add(path, quoted(path, quote), "");
   }
   for (const of of alternatives.map(quantity)) {
     const number = isText ? scalar.value.match(/^\s*([0-9._]+)/)?.[1] : undefined;
@@ -236,6 +247,13 @@ function valueProposals(slot: Slot, position: number, schema: Schema, paths: str
     }
   }
   return proposals.length > 0 ? { from, to, proposals } : undefined;
+}
+
+/** A TOML string in these quotes, or in the other ones if the text needs that. */
+function quoted(text: string, quote: string): string {
+  return (quote === "'" && !text.includes("'")) || (text.includes('"') && !text.includes("'"))
+    ? `'${text}'`
+    : JSON.stringify(text);
 }
 
 /** What is before the place: a missing value begins directly behind `=` or further on. */

@@ -3,7 +3,7 @@
 import { closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching } from "@codemirror/language";
-import { type Diagnostic, lintKeymap, setDiagnostics } from "@codemirror/lint";
+import { type Diagnostic, nextDiagnostic, setDiagnostics } from "@codemirror/lint";
 import { searchKeymap } from "@codemirror/search";
 import { Annotation, Compartment, EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
 import {
@@ -17,7 +17,8 @@ import {
 } from "@codemirror/view";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Fault, Pin, Value } from "../engine/protocol";
-import { isSamePath, togglePin } from "../sliders/pins";
+import { isPinned, isSamePath, pinsOf, togglePin } from "../sliders/pins";
+import { usePresentValues } from "../sliders/present-values";
 import { assist } from "./assist";
 import { type Hover, hover, schemaOf } from "./complete";
 import { element, prose } from "./description";
@@ -32,8 +33,9 @@ export interface EditorProps {
   onText: (text: string) => void;
   /** The fault of the text, if there is one. */
   faults: Fault | undefined;
-  /** The numbers of the text. Those of an older text are not shown. */
+  /** The numbers of the text, or of the one before it. */
   values: Value[];
+  /** The numbers that have a slider, if `onPin` is given. Otherwise they are those of the text. */
   pins: Pin[];
   /** Called to pin a number or to unpin it. Without it, `[lab] pins` of the text changes. */
   onPin?: ((pin: Pin) => void) | undefined;
@@ -48,9 +50,12 @@ export interface EditorProps {
 const isFromPage = Annotation.define<boolean>();
 
 export function Editor(props: EditorProps) {
-  const { text, faults, values, pins, readOnly = false, label = "Scenario" } = props;
+  const { text, faults, readOnly = false, label = "Scenario" } = props;
+  // The page has the pins of the text only after a check.
+  const pins = useMemo(() => (props.onPin ? props.pins : pinsOf(text)), [props.onPin, props.pins, text]);
+  const values = usePresentValues(text, props.values);
   const latest = useRef(props);
-  latest.current = props;
+  latest.current = { ...props, values, pins };
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
   const setting = useMemo(() => new Compartment(), []);
@@ -101,6 +106,11 @@ export function Editor(props: EditorProps) {
   }, [setting, label, readOnly]);
 
   useLayoutEffect(() => {
+    if (text.includes("\r")) {
+      // The view has line feeds only. The page takes them over, so that places in its text are places here.
+      latest.current.onText(text.replace(/\r\n?/g, "\n"));
+      return;
+    }
     const change = view.current && difference(view.current.state.doc.toString(), text);
     if (change) {
       view.current?.dispatch({ changes: change, annotations: isFromPage.of(true) });
@@ -108,9 +118,8 @@ export function Editor(props: EditorProps) {
   }, [text]);
 
   useLayoutEffect(() => {
-    const pinnables = values
-      .filter(({ path }) => !path.startsWith("lab."))
-      .map(value => ({ value, isPinned: pins.some(pin => isSamePath(text, pin.key, value.path)) }));
+    const hasPin = isPinned(text, pins);
+    const pinnables = values.map(value => ({ value, isPinned: hasPin(value) }));
     view.current?.dispatch({ effects: setPinnables.of(pinnables) });
   }, [values, pins, text]);
 
@@ -156,10 +165,10 @@ function bare(key: string): Pin {
 }
 
 function knowledge({ schema, values, pins, text }: EditorProps) {
-  const paths = values.map(value => value.path).filter(path => !path.startsWith("lab."));
+  const hasPin = isPinned(text, pins);
   return {
     schema: schema && schemaOf(schema),
-    paths: paths.filter(path => !pins.some(pin => isSamePath(text, pin.key, path))),
+    paths: values.filter(value => !hasPin(value)).map(value => value.path),
   };
 }
 
@@ -187,11 +196,12 @@ function extensions(toggle: (path: string) => void, known: () => ReturnType<type
     keymap.of([
       { key: "Alt-Enter", run: pins.toggle, preventDefault: true },
       ...closeBracketsKeymap,
-      ...defaultKeymap,
+      // Ctrl+Enter is the page's: it runs the scenario.
+      ...defaultKeymap.filter(({ key }) => key !== "Mod-Enter"),
       ...searchKeymap,
       ...historyKeymap,
       ...completionKeymap,
-      ...lintKeymap,
+      { key: "F8", run: nextDiagnostic },
     ]),
   ];
 }

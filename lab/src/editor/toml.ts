@@ -561,13 +561,30 @@ export function resolve(document: Document, path: string): Node | undefined {
     if (node?.kind === "table") {
       steps.push(key);
     } else if (node?.kind === "list") {
-      const items: Node[] = node.items;
-      const named = items.findIndex(item => nameOf(item) === key);
+      const named = indexOf(node, key);
       steps.push(named >= 0 ? named : /^\d+$/.test(key) ? Number(key) : -1);
     }
     node = nodeAt(document, steps);
   }
   return steps.length > 0 ? node : undefined;
+}
+
+const indices = new WeakMap<List, Map<string, number>>();
+
+/** The first element of a list with this name, or -1. */
+function indexOf(list: List, name: string): number {
+  let index = indices.get(list);
+  if (!index) {
+    index = new Map();
+    for (const [position, item] of list.items.entries()) {
+      const own = nameOf(item);
+      if (own !== undefined && !index.has(own)) {
+        index.set(own, position);
+      }
+    }
+    indices.set(list, index);
+  }
+  return index.get(name) ?? -1;
 }
 
 /** The name by which a path refers to an element of a list: links of a graph are `from->to`. */

@@ -1,7 +1,7 @@
 // The menu that hands a scenario on: as a link, a command, a file or a notebook.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { commandOf } from "./command";
 import { copy, download } from "./download";
 import { encodeShared, linkOf } from "./link";
@@ -19,6 +19,9 @@ export interface ShareMenuProps {
 /** Some programs cut longer addresses. */
 const LONG = 8000;
 
+/** Pixels between the panel and the edge of the page. */
+const MARGIN = 8;
+
 /** What the menu reports; `manual` is text that the browser does not copy by itself. */
 interface Report {
   text: string;
@@ -31,6 +34,16 @@ export function ShareMenu({ shared, children }: ShareMenuProps) {
   const [report, setReport] = useState<Report | undefined>(undefined);
   const root = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
+  const panel = useRef<HTMLDivElement>(null);
+
+  useLayoutEffect(() => {
+    if (isOpen && panel.current) {
+      // The panel ends where the button ends, unless the page is too narrow for that.
+      panel.current.style.right = "0";
+      const { left } = panel.current.getBoundingClientRect();
+      panel.current.style.right = `${Math.min(0, left - MARGIN)}px`;
+    }
+  }, [isOpen]);
 
   useEffect(() => {
     if (!isOpen) {
@@ -88,7 +101,7 @@ export function ShareMenu({ shared, children }: ShareMenuProps) {
       >
         Share
       </button>
-      <div class="share-panel" id={`${id}-panel`} hidden={!isOpen}>
+      <div class="share-panel" ref={panel} id={`${id}-panel`} hidden={!isOpen}>
         <button type="button" onClick={copyLink}>
           Copy link
           <small>The scenario is in the link itself</small>

@@ -121,6 +121,20 @@ describe("pins", () => {
     }
   });
 
+  it("are added to each example and removed again", () => {
+    const examples = import.meta.glob<string>("../../../examples/*.toml", {
+      query: "?raw",
+      import: "default",
+      eager: true,
+    });
+    expect(Object.keys(examples).length).toBeGreaterThan(10);
+    for (const [name, text] of Object.entries(examples)) {
+      const pinned = addPin(text, pin("warmup"));
+      expect(pinsOf(pinned).length, name).toBe(pinsOf(text).length + 1);
+      expect(removePin(pinned, "warmup"), name).toBe(text);
+    }
+  });
+
   it("toggle", () => {
     const on = togglePin(BODY, pin("duration"));
     expect(pinsOf(on)).toHaveLength(1);

@@ -11,7 +11,7 @@ import {
   type Section,
   type Table,
 } from "../editor/toml";
-import type { Pin } from "../engine/protocol";
+import type { Pin, Value } from "../engine/protocol";
 
 /** The pins that a text has, also while it is broken elsewhere. */
 export function pinsOf(text: string): Pin[] {
@@ -42,6 +42,13 @@ export function isSamePath(text: string, one: string, other: string): boolean {
   const document = parse(text);
   const node = resolve(document, one);
   return node !== undefined && node === resolve(document, other);
+}
+
+/** Tells which numbers of a text have a pin. Each of them has its place in this text. */
+export function isPinned(text: string, pins: readonly Pin[]): (value: Value) => boolean {
+  const document = parse(text);
+  const places = new Set(pins.map(pin => resolve(document, pin.key)?.from));
+  return value => places.has(value.from);
 }
 
 /** Adds a pin, or removes the one that the text has for this key. */

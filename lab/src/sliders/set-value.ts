@@ -12,6 +12,12 @@ export function locate(text: string, value: Pick<Value, "path" | "from" | "to" |
   return find(text, value.path);
 }
 
+/** The values where they are in `text` now. Those that it no longer has are left out, and those of `[lab]`. */
+export function locateAll(text: string, values: readonly Value[]): Value[] {
+  const present = values.filter(({ path }) => !path.startsWith("lab."));
+  return present.map(value => locate(text, value)).filter(value => value !== undefined);
+}
+
 /** The number at a path as in an override: `flows.flood.transport.udp.constant.rate`. */
 export function find(text: string, path: string): Value | undefined {
   const node = resolve(parse(text), path);

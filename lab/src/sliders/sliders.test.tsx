@@ -80,6 +80,17 @@ it("keeps its range while it moves, and goes back to the first number", () => {
   expect(element<HTMLButtonElement>("button[aria-label^='Set']").disabled).toBe(true);
 });
 
+it("starts over where the text is changed elsewhere", () => {
+  show();
+  const range = element<HTMLInputElement>("input[type=range]");
+  enter(range, range.max);
+  text = TEXT.replace("10 s", "40 s");
+  show();
+  expect(element<HTMLButtonElement>("button[aria-label^='Set']").title).toBe("Back to 40 s");
+  enter(range, range.max);
+  expect(text).toBe(TEXT.replace("10 s", "400 s"));
+});
+
 it("takes a typed number, also one outside of the range, and no other text", () => {
   show();
   const field = element<HTMLInputElement>("input[type=number]");
@@ -94,21 +105,24 @@ it("takes a typed number, also one outside of the range, and no other text", () 
 });
 
 it("moves within the bounds of its pin", () => {
+  text = TEXT.replace('\n[lab]\npins = ["duration"]\n', "");
   pins = [pin("flows.tcp.count", { from: "1", to: "8", label: "Downloads" })];
   show();
   const range = element<HTMLInputElement>("input[type=range]");
   expect(range.labels?.[0]?.textContent).toBe("Downloads");
   expect(range.max).toBe("7");
   enter(range, "6");
-  expect(text).toBe(TEXT.replace("count = 5", "count = 7"));
+  expect(text).toContain("count = 7");
 });
 
-it("adds and removes pins in the text", () => {
+it("adds and removes pins in the text, at once", () => {
   show();
   enter(element<HTMLSelectElement>("select"), "flows.tcp.count", "change");
   expect(text).toBe(TEXT.replace('["duration"]', '["duration", "flows.tcp.count"]'));
+  expect(root.querySelectorAll("fieldset")).toHaveLength(2);
   act(() => element<HTMLButtonElement>("button[aria-label^='Remove']").click());
   expect(text).toBe(TEXT.replace('["duration"]', '["flows.tcp.count"]'));
+  expect(root.querySelectorAll("fieldset")).toHaveLength(1);
 });
 
 it("leaves pins to the page, if that has its own", () => {
@@ -121,6 +135,7 @@ it("leaves pins to the page, if that has its own", () => {
 });
 
 it("has no button that does nothing", () => {
+  text = TEXT.replace('\n[lab]\npins = ["duration"]\n', "");
   pins = [pin("flows.tcp.count")];
   show();
   expect(root.querySelector("button[aria-label^='Remove']")).toBeNull();

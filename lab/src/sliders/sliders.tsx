@@ -6,14 +6,15 @@ import { bounds, type JsonSchema } from "../editor/schema";
 import { splitPath } from "../editor/toml";
 import type { Pin, Value } from "../engine/protocol";
 import { labelOf } from "./label";
-import { addPin, isSamePath, pinsOf, removePin } from "./pins";
+import { addPin, isPinned, isSamePath, pinsOf, removePin } from "./pins";
+import { usePresentValues } from "./present-values";
 import { plain } from "./quantity";
 import { covers, nearestStop, type Range, rangeOf } from "./range";
 import { find, setValue } from "./set-value";
 import "./sliders.css";
 
 export interface SlidersProps {
-  /** The numbers of the text, which may get a slider. */
+  /** The numbers of the text, or of the one before it, which may get a slider. */
   values: Value[];
   pins: Pin[];
   text: string;
@@ -26,8 +27,10 @@ export interface SlidersProps {
   isFixed?: boolean | undefined;
 }
 
-export function Sliders({ values, pins, text, onText, onPin, schema, isFixed = false }: SlidersProps) {
+export function Sliders({ values: known, pins: given, text, onText, onPin, schema, isFixed = false }: SlidersProps) {
+  const values = usePresentValues(text, known);
   const own = useMemo(() => pinsOf(text), [text]);
+  const pins = usePins(own, given, onPin !== undefined);
   const remove = (pin: Pin) => (onPin ? onPin(pin) : onText(removePin(text, pin.key)));
   const isRemovable = (pin: Pin) =>
     !isFixed && (onPin !== undefined || own.some(one => isSamePath(text, one.key, pin.key)));
@@ -52,6 +55,15 @@ export function Sliders({ values, pins, text, onText, onPin, schema, isFixed = f
   );
 }
 
+/** The page has the pins of the text only after a check: those of its own come first, and those of the text as it is. */
+function usePins(own: Pin[], given: Pin[], isOfPage: boolean): Pin[] {
+  const seen = useRef(new Set<string>());
+  for (const { key } of own) {
+    seen.current.add(key);
+  }
+  return isOfPage ? given : [...given.filter(({ key }) => !seen.current.has(key)), ...own];
+}
+
 interface SliderProps {
   pin: Pin;
   text: string;
@@ -63,8 +75,8 @@ interface SliderProps {
 function Slider({ pin, text, onText, onRemove, schema }: SliderProps) {
   const id = useId();
   const value = find(text, pin.key);
-  const first = useRef(value?.number);
-  const range = useRange(pin, value, schema);
+  const { initial, isForeign, remember } = useInitial(value?.number);
+  const range = useRange(pin, value, schema, isForeign);
   const [draft, setDraft] = useState<string | undefined>(undefined);
   const label = pin.label ?? labelOf(pin.key);
   const removal = onRemove && (
@@ -95,10 +107,9 @@ function Slider({ pin, text, onText, onRemove, schema }: SliderProps) {
       </div>
     );
   }
-  first.current ??= value.number;
-  const initial = first.current;
   const set = (number: number) => {
     const changed = setValue(text, value, number, range.isIntegral);
+    remember(find(changed, pin.key)?.number);
     if (changed !== text) {
       onText(changed);
     }
@@ -174,17 +185,38 @@ function isTyped(typed: string, value: Value): boolean {
   return typed.trim() !== "" && Number.isFinite(number) && (value.unit === "" || number >= 0);
 }
 
-/** The range, which stays as it is while the number moves inside. */
-function useRange(pin: Pin, value: Value | undefined, schema: JsonSchema | undefined): Range | undefined {
-  const kept = useRef<{ key: string; range: Range } | undefined>(undefined);
+/** The last number that did not come from this slider: it was there before, or the text was changed elsewhere. */
+function useInitial(number: number | undefined) {
+  const initial = useRef(number);
+  const own = useRef<number | undefined>(undefined);
+  const isForeign = number !== own.current;
+  if (isForeign) {
+    initial.current = number;
+    own.current = undefined;
+  }
+  const remember = (set: number | undefined) => {
+    own.current = set;
+  };
+  return { initial: initial.current ?? 0, isForeign, remember };
+}
+
+/** The range, which stays as it is while the slider moves inside. */
+function useRange(
+  pin: Pin,
+  value: Value | undefined,
+  schema: JsonSchema | undefined,
+  isForeign: boolean,
+): Range | undefined {
+  const kept = useRef<{ key: string; number: number; range: Range } | undefined>(undefined);
   if (!value) {
     return undefined;
   }
   const own = schema && value.unit === "" ? boundsAt(schema, pin.key) : undefined;
   const key = JSON.stringify([pin, value.unit, own]);
   const isBound = pin.from !== undefined && pin.to !== undefined;
-  if (kept.current?.key !== key || (!isBound && !covers(kept.current.range, value.number))) {
-    kept.current = { key, range: rangeOf(value, pin, own) };
+  const isOther = kept.current?.key !== key || (isForeign && kept.current.number !== value.number);
+  if (!kept.current || isOther || (!isBound && !covers(kept.current.range, value.number))) {
+    kept.current = { key, number: value.number, range: rangeOf(value, pin, own) };
   }
   return kept.current.range;
 }
@@ -219,9 +251,8 @@ interface AddSliderProps {
 
 /** All numbers of the text that have no slider. */
 function AddSlider({ values, pins, text, onAdd }: AddSliderProps) {
-  const free = values.filter(
-    ({ path }) => !path.startsWith("lab.") && !pins.some(pin => isSamePath(text, pin.key, path)),
-  );
+  const hasPin = isPinned(text, pins);
+  const free = values.filter(value => !hasPin(value));
   if (free.length === 0) {
     return null;
   }
