@@ -542,7 +542,7 @@ export class QueueScene {
         (isolated === undefined || isolated === series ? 1 : DIMMED) * Math.min(1, Math.max(0, (1 - part) / 0.2));
       const fallY = y + (geometry.floor - height - 3 - y) * Math.min(part * 1.25, 1) ** 2;
       // Packets that fall together do not hide each other.
-      const drift = (((event * 5) % 11) - 5) * 1.6 * part;
+      const drift = moment.isPlaying ? (((event * 5) % 11) - 5) * 2 * part : (1 - shown) * (Math.min(width, 16) + 3);
       if (!moment.isPlaying) {
         context.strokeStyle = theme.soft;
         context.lineWidth = 1;
@@ -625,7 +625,7 @@ export class QueueScene {
     let bytes = 0;
     for (let place = 0; place < this.count; place += 1) bytes += model.bytesOf(this.queued[place] as number);
     const count = `${formatCount(this.count)} ${this.count === 1 ? "packet" : "packets"}`;
-    const head = top - (geometry.shape === "columns" ? 16 : 11);
+    const head = top - (geometry.shape === "columns" ? 19 : 11);
     context.fillText(isNarrow ? `Queue: ${count}` : `Queue: ${count}, ${formatBytes(bytes)}`, left - 4, head);
     if (geometry.shape === "columns" && geometry.packetsPerColumn > 1 && !isNarrow) {
       context.font = `11px ${theme.font}`;

@@ -23,21 +23,31 @@ export function groupOf(flow: string): string {
 /** Flows up to this number have looks of their own. */
 const MOST_LOOKS = 2 * LOOKS;
 
-/** A series for each flow; for each group if there are more flows than looks, and several groups. */
+/**
+ * A series for each flow; for each group if there are more flows than looks, and several groups. The order is that of
+ * the looks that `lookOf` gives, then that of the names.
+ */
 export function planSeries(flows: readonly string[], lookOf?: (flow: string) => number | undefined): SeriesPlan {
-  const names = [...new Set(flows)];
-  const groups = new Set(names.map(groupOf));
-  const isGrouped = names.length > MOST_LOOKS && groups.size > 1;
+  const looks = new Map([...new Set(flows)].map(flow => [flow, lookOf?.(flow)]));
+  const names = [...looks.keys()].sort(
+    (a, b) =>
+      (looks.get(a) ?? Number.MAX_VALUE) - (looks.get(b) ?? Number.MAX_VALUE) ||
+      a.localeCompare(b, "en", { numeric: true }),
+  );
+  const isGrouped = names.length > MOST_LOOKS && new Set(names.map(groupOf)).size > 1;
   const series: Series[] = [];
   const places = new Map<string, number>();
   const indexOf = new Map<string, number>();
+  let free = 0;
   for (const flow of names) {
     const name = isGrouped ? groupOf(flow) : flow;
     let place = places.get(name);
     if (place === undefined) {
       place = series.length;
       places.set(name, place);
-      series.push({ name, look: lookOf?.(flow) ?? place });
+      const look = looks.get(flow) ?? free;
+      free = Math.max(free, look + 1);
+      series.push({ name, look });
     }
     indexOf.set(flow, place);
   }
