@@ -6,7 +6,7 @@ import type { PacketLog, PauseLog } from "../engine/protocol";
 import { type Clock, nearest } from "./clock";
 import { flowLook } from "./colors";
 import type { Arrangement, Extent } from "./geometry";
-import { useClock, useDrawing, useTextTime, useTheme, useTimelines, useWidth } from "./hooks";
+import { useClock, useDrawing, useSame, useTextTime, useTheme, useTimelines, useWidth } from "./hooks";
 import { LiveText } from "./live-text";
 import { eventName, lastEventText, stateText } from "./model/describe";
 import { planSeries, type SeriesPlan } from "./model/flows";
@@ -48,10 +48,11 @@ const FIRST_TRANSMISSION_S = 0.2;
 export function PacketView(props: PacketViewProps) {
   const { log, pauses, runs, lookOf } = props;
   const clock = useClock(props.clock);
-  const shown = useMemo<readonly PacketRun[]>(
-    () => runs ?? (log ? [{ label: log.link, log, pauses }] : []),
-    [runs, log, pauses],
-  );
+  const shown = useSame(runs ?? (log ? [{ label: log.link, log, pauses }] : []), run => [
+    run.label,
+    run.log,
+    run.pauses,
+  ]);
   const models = useMemo(() => shown.map(run => new PacketModel(run.log, run.label)), [shown]);
   const plan = useMemo(
     () =>

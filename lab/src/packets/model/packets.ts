@@ -39,6 +39,8 @@ export class PacketModel implements Timeline {
   readonly laterDrops: Uint32Array;
   readonly drops: Uint32Array;
   readonly marks: Uint32Array;
+  /** The rate of the link; its mean rate where the log has none. */
+  readonly rate_bps: number;
   readonly peakPackets: number;
   readonly peakBytes: number;
   readonly largestPacket: number;
@@ -142,9 +144,15 @@ export class PacketModel implements Timeline {
     this.departures = lists[DEPARTED] as Uint32Array;
     this.marks = lists[MARKED] as Uint32Array;
     this.drops = merge(this.arrivalDrops, this.laterDrops);
+    this.rate_bps = log.rate_bps > 0 && Number.isFinite(log.rate_bps) ? log.rate_bps : this.meanRate_bps();
     this.peakPackets = peakPackets;
     this.peakBytes = peakBytes;
     this.largestPacket = largest;
+  }
+
+  private meanRate_bps(): number {
+    const bytes = this.departures.reduce((sum, event) => sum + (this.log.bytes[event] as number), 0);
+    return (bytes * 8) / (this.last_s - this.first_s) || 1;
   }
 
   /** The number of events up to and including a time. */
@@ -211,7 +219,7 @@ export class PacketModel implements Timeline {
   }
 
   transmission_s(bytes: number): number {
-    return (bytes * 8) / this.log.rate_bps;
+    return (bytes * 8) / this.rate_bps;
   }
 
   /** The packet that is on its way onto the link at a time, and the part of it that is already there. */
