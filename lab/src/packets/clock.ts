@@ -29,6 +29,7 @@ export class Clock {
   private frame: number | undefined;
   private last_ms = 0;
   private isSet = false;
+  private isChosen = false;
 
   constructor(range_s?: readonly [from_s: number, to_s: number]) {
     this.range_s = signal(range_s);
@@ -44,14 +45,15 @@ export class Clock {
   attach(timeline: Timeline, defaults?: { slowness: number; resolution_s: number }): () => void {
     batch(() => {
       const isFirst = !this.isSet;
+      const isAlone = this.timelines.value.length === 0;
       this.timelines.value = [...this.timelines.value, timeline];
       if (isFirst) {
         this.isSet = true;
         this.time_s.value = this.first_s.value;
-        if (defaults) this.slowness.value = nearest(defaults.slowness);
       } else this.time_s.value = this.clamp(this.time_s.value);
+      if (defaults && isAlone && !this.isChosen) this.slowness.value = nearest(defaults.slowness);
       if (defaults)
-        this.resolution_s.value = isFirst
+        this.resolution_s.value = isAlone
           ? defaults.resolution_s
           : Math.min(this.resolution_s.value, defaults.resolution_s);
     });
@@ -107,10 +109,16 @@ export class Clock {
     return found_s >= this.first_s.value && found_s <= this.last_s.value ? found_s : undefined;
   }
 
+  /** Sets the reader's slow motion, which the defaults of later timelines do not replace. */
+  choose(slowness: number): void {
+    this.isChosen = true;
+    this.slowness.value = slowness;
+  }
+
   /** Moves through the steps of slow motion: positive is slower. */
   slower(steps: number): void {
     const place = SLOWNESS.indexOf(nearest(this.slowness.value));
-    this.slowness.value = SLOWNESS[Math.min(Math.max(place + steps, 0), SLOWNESS.length - 1)] as number;
+    this.choose(SLOWNESS[Math.min(Math.max(place + steps, 0), SLOWNESS.length - 1)] as number);
   }
 
   /** Lets a time of the wall pass. */

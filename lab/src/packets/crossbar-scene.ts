@@ -68,19 +68,21 @@ export class CrossbarScene {
   prepare(model: CrossbarModel, theme: Theme, width: number): void {
     this.model = model;
     this.theme = theme;
-    const geometry = arrangeCrossbar(width, model.log.inputs, model.log.outputs);
+    const geometry = arrangeCrossbar(Math.floor(width / theme.unit), model.log.inputs, model.log.outputs);
     this.geometry = geometry;
-    this.ratio = Math.min(Math.max(devicePixelRatio || 1, 1), 2);
-    this.canvas.width = Math.round(width * this.ratio);
+    this.ratio = Math.min(Math.max(devicePixelRatio || 1, 1), 2) * theme.unit;
+    this.canvas.width = Math.round(geometry.width * this.ratio);
     this.canvas.height = Math.round(geometry.height * this.ratio);
-    this.canvas.style.height = `${geometry.height}px`;
+    this.canvas.style.height = `${geometry.height * theme.unit}px`;
   }
 
+  /** The VOQ at a point in CSS pixels. */
   find(x: number, y: number): Voq | undefined {
     const { geometry, model } = this;
     if (!geometry || !model) return undefined;
-    const output = Math.floor((x - geometry.left) / geometry.cell);
-    const input = Math.floor((y - geometry.top) / geometry.cell);
+    const unit = this.theme?.unit ?? 1;
+    const output = Math.floor((x / unit - geometry.left) / geometry.cell);
+    const input = Math.floor((y / unit - geometry.top) / geometry.cell);
     const isInside = input >= 0 && input < model.log.inputs && output >= 0 && output < model.log.outputs;
     return isInside ? { input, output } : undefined;
   }

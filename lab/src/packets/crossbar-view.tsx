@@ -5,7 +5,7 @@ import { useId, useMemo, useRef } from "preact/hooks";
 import type { CrossbarLog } from "../engine/protocol";
 import { type Clock, nearest } from "./clock";
 import { CrossbarScene } from "./crossbar-scene";
-import { useClock, useDrawing, useTextTime, useTheme, useTimelines, useWidth } from "./hooks";
+import { useClock, useDrawing, useSame, useTextTime, useTheme, useTimelines, useWidth } from "./hooks";
 import { LiveText } from "./live-text";
 import { CrossbarModel } from "./model/crossbar";
 import { formatCount, plural } from "./model/format";
@@ -36,10 +36,8 @@ const MOST_LISTED = 24;
 export function CrossbarView(props: CrossbarViewProps) {
   const { log, runs } = props;
   const clock = useClock(props.clock);
-  const models = useMemo(
-    () => (runs ?? (log ? [{ label: log.node, log }] : [])).map(run => new CrossbarModel(run.log, run.label)),
-    [runs, log],
-  );
+  const shown = useSame(runs ?? (log ? [{ label: log.node, log }] : []), run => [run.label, run.log]);
+  const models = useMemo(() => shown.map(run => new CrossbarModel(run.log, run.label)), [shown]);
   const timelines = useMemo(() => models.filter(model => model.phaseCount > 0), [models]);
   const pace = useMemo(() => paceOf(timelines), [timelines]);
   useTimelines(clock, timelines, pace);

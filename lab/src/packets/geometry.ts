@@ -110,7 +110,7 @@ export function arrange(width: number, arrangement: Arrangement, extent: Extent)
   }
   // The queue's room is never lower than the port.
   const spare = Math.max(ROW_HEIGHT + 10 - height, 8) / 2;
-  geometry.top = HEAD + spare + (geometry.shape === "columns" ? 8 : 0);
+  geometry.top = HEAD + spare + (geometry.shape === "columns" ? 10 : 0);
   geometry.bottom = geometry.top + height;
   geometry.middle = (geometry.top + geometry.bottom) / 2;
   geometry.floor = Math.ceil(geometry.bottom + spare + DROP_ROOM);

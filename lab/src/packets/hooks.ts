@@ -14,6 +14,19 @@ export function useClock(given: Clock | undefined): Clock {
   return own;
 }
 
+/** The last list with the same items, so that a list made in each rendering is one list. */
+export function useSame<Item>(items: readonly Item[], keysOf: (item: Item) => readonly unknown[]): readonly Item[] {
+  const last = useRef(items);
+  const isSame =
+    last.current.length === items.length &&
+    items.every((item, place) => {
+      const keys = keysOf(last.current[place] as Item);
+      return keysOf(item).every((key, at) => key === keys[at]);
+    });
+  if (!isSame) last.current = items;
+  return last.current;
+}
+
 /** Puts timelines onto the clock for as long as the component shows them. */
 export function useTimelines(
   clock: Clock,

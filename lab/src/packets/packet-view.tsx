@@ -6,7 +6,7 @@ import type { PacketLog, PauseLog } from "../engine/protocol";
 import { type Clock, nearest } from "./clock";
 import { flowLook } from "./colors";
 import type { Arrangement, Extent } from "./geometry";
-import { useClock, useDrawing, useTextTime, useTheme, useTimelines, useWidth } from "./hooks";
+import { useClock, useDrawing, useSame, useTextTime, useTheme, useTimelines, useWidth } from "./hooks";
 import { LiveText } from "./live-text";
 import { eventName, lastEventText, stateText } from "./model/describe";
 import { planSeries, type SeriesPlan } from "./model/flows";
@@ -48,10 +48,11 @@ const FIRST_TRANSMISSION_S = 0.2;
 export function PacketView(props: PacketViewProps) {
   const { log, pauses, runs, lookOf } = props;
   const clock = useClock(props.clock);
-  const shown = useMemo<readonly PacketRun[]>(
-    () => runs ?? (log ? [{ label: log.link, log, pauses }] : []),
-    [runs, log, pauses],
-  );
+  const shown = useSame(runs ?? (log ? [{ label: log.link, log, pauses }] : []), run => [
+    run.label,
+    run.log,
+    run.pauses,
+  ]);
   const models = useMemo(() => shown.map(run => new PacketModel(run.log, run.label)), [shown]);
   const plan = useMemo(
     () =>
@@ -61,7 +62,7 @@ export function PacketView(props: PacketViewProps) {
       ),
     [models, lookOf],
   );
-  const extent = useMemo(() => extentOf(models), [models]);
+  const extent = useMemo(() => extentOf(models, plan), [models, plan]);
   const timelines = useMemo(() => models.filter(model => model.eventCount > 0), [models]);
   const pace = useMemo(() => paceOf(models), [models]);
   useTimelines(clock, timelines, pace);
@@ -117,6 +118,10 @@ export function PacketView(props: PacketViewProps) {
           )}
         </fieldset>
       </div>
+      <p class="pk-note">
+        Packets arrive at the left, wait, and go one after another onto the link at the right. A packet that falls is
+        dropped.
+      </p>
       {models.map((model, place) => (
         <Queue
           key={place}
@@ -390,7 +395,7 @@ function spanTo(span_s: number): string {
 }
 
 /** The largest contents of the queues of all models. */
-export function extentOf(models: readonly PacketModel[]): Extent {
+export function extentOf(models: readonly PacketModel[], plan: SeriesPlan): Extent {
   const packets = new Map<string, number>();
   for (const model of models)
     model.log.flow_names.forEach((name, flow) => {
@@ -398,14 +403,16 @@ export function extentOf(models: readonly PacketModel[]): Extent {
       if ((model.flowPeakPackets[flow] as number) > 0)
         packets.set(name, (packets.get(name) ?? 0) + (model.flowPackets[flow] as number));
     });
-  const names = [...packets.keys()];
+  const seriesOf = (name: string) => plan.indexOf.get(name) ?? 0;
+  const inOrder = (a: string, b: string) => seriesOf(a) - seriesOf(b) || a.localeCompare(b, "en", { numeric: true });
+  const names = [...packets.keys()].sort(inOrder);
   const chosen =
     names.length <= MOST_LANES
       ? names
-      : names
+      : [...names]
           .sort((a, b) => (packets.get(b) as number) - (packets.get(a) as number))
           .slice(0, MOST_LANES - 1)
-          .sort();
+          .sort(inOrder);
   const hasOtherLane = chosen.length < names.length;
   let laneBytes = 0;
   for (const model of models) {

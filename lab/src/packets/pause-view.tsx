@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useId, useMemo, useRef } from "preact/hooks";
 import type { PauseLog } from "../engine/protocol";
 import { type Clock, nearest } from "./clock";
-import { useClock, useDrawing, useTextTime, useTheme, useTimelines, useWidth } from "./hooks";
+import { useClock, useDrawing, useSame, useTextTime, useTheme, useTimelines, useWidth } from "./hooks";
 import { LiveText } from "./live-text";
 import { formatCount, formatSpan, plural } from "./model/format";
 import { PauseModel, type PauseRow } from "./model/pause";
@@ -28,7 +28,8 @@ const FIRST_CHANGE_S = 0.5;
 const NEAR_S = 4;
 
 export function PauseView(props: PauseViewProps) {
-  const { logs, label } = props;
+  const { label } = props;
+  const logs = useSame(props.logs, log => [log]);
   const clock = useClock(props.clock);
   const model = useMemo(() => new PauseModel(logs, label), [logs, label]);
   const timelines = useMemo(() => (model.rows.length > 0 ? [model] : []), [model]);
@@ -139,19 +140,21 @@ function Rows({
   const canvas = useRef<HTMLCanvasElement>(null);
   const width = useWidth(box);
   const theme = useTheme(box);
-  const range = useRef<{ from_s: number; to_s: number; left: number; right: number } | undefined>(undefined);
+  const range = useRef<{ from_s: number; to_s: number; left: number; right: number; unit: number } | undefined>(
+    undefined,
+  );
 
   useDrawing(box, () => {
     const look = theme.value;
-    const wide = width.value;
+    const wide = Math.floor(width.value / (look?.unit ?? 1));
     const time_s = clock.time_s.value;
     const context = canvas.current?.getContext("2d");
     if (!canvas.current || !context || !look || wide === 0) return false;
-    const ratio = Math.min(Math.max(devicePixelRatio || 1, 1), 2);
+    const ratio = Math.min(Math.max(devicePixelRatio || 1, 1), 2) * look.unit;
     const high = HEAD + rows.length * ROW + 4;
     if (canvas.current.width !== Math.round(wide * ratio)) canvas.current.width = Math.round(wide * ratio);
     if (canvas.current.height !== Math.round(high * ratio)) canvas.current.height = Math.round(high * ratio);
-    canvas.current.style.height = `${high}px`;
+    canvas.current.style.height = `${high * look.unit}px`;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, wide, high);
 
@@ -160,7 +163,7 @@ function Rows({
     const near_s = NEAR_S / clock.slowness.value;
     const from_s = isNear ? time_s - near_s / 2 : clock.first_s.value;
     const to_s = isNear ? time_s + near_s / 2 : clock.last_s.value;
-    range.current = { from_s, to_s, left, right };
+    range.current = { from_s, to_s, left, right, unit: look.unit };
     const scale = (right - left) / Math.max(to_s - from_s, Number.MIN_VALUE);
 
     context.textBaseline = "middle";
@@ -234,8 +237,8 @@ function Rows({
   const seek = (event: PointerEvent) => {
     const area = canvas.current?.getBoundingClientRect();
     if (!area || !range.current || event.buttons !== 1) return;
-    const { from_s, to_s, left, right } = range.current;
-    const x = event.clientX - area.left;
+    const { from_s, to_s, left, right, unit } = range.current;
+    const x = (event.clientX - area.left) / unit;
     if (x < left) return;
     clock.seek(from_s + ((x - left) / (right - left)) * (to_s - from_s));
   };

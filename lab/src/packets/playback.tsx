@@ -139,7 +139,7 @@ export function Playback({ clock }: { clock: Clock }) {
           step={1}
           value={place}
           onInput={event => {
-            clock.slowness.value = SLOWNESS[Number(event.currentTarget.value)] as number;
+            clock.choose(SLOWNESS[Number(event.currentTarget.value)] as number);
           }}
           aria-valuetext={`1 to ${slowness}: a second shows ${formatSpan(1 / slowness)}`}
         />
@@ -178,7 +178,7 @@ function SeekBar({ clock }: { clock: Clock }) {
   useDrawing(box, () => {
     const context = canvas.current?.getContext("2d");
     const look = theme.value;
-    const wide = width.value;
+    const wide = Math.floor(width.value / (look?.unit ?? 1));
     const time_s = clock.time_s.value;
     if (!canvas.current || !context || !look || wide === 0) return false;
     const from_s = clock.first_s.value;
@@ -187,11 +187,11 @@ function SeekBar({ clock }: { clock: Clock }) {
     const key = [shown, from_s, to_s, wide];
     if (key.some((part, place) => courses.current.key[place] !== part))
       courses.current = { key, courses: shown.map(timeline => timeline.course(from_s, to_s, wide)) };
-    const ratio = Math.min(Math.max(devicePixelRatio || 1, 1), 2);
+    const ratio = Math.min(Math.max(devicePixelRatio || 1, 1), 2) * look.unit;
     const high = Math.max(shown.length, 1) * LANE;
     if (canvas.current.width !== Math.round(wide * ratio)) canvas.current.width = Math.round(wide * ratio);
     if (canvas.current.height !== Math.round(high * ratio)) canvas.current.height = Math.round(high * ratio);
-    canvas.current.style.height = `${high}px`;
+    canvas.current.style.height = `${high * look.unit}px`;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, wide, high);
     const x = to_s > from_s ? ((time_s - from_s) / (to_s - from_s)) * wide : 0;

@@ -58,6 +58,7 @@ export class QueueScene {
   private readonly canvas: HTMLCanvasElement;
   private content: SceneContent | undefined;
   private ratio = 1;
+  private unit = 1;
   private colors: string[] = [];
   private striped: boolean[] = [];
   private seriesOf: Uint16Array = new Uint16Array(0);
@@ -90,18 +91,19 @@ export class QueueScene {
     this.context = canvas.getContext("2d") as CanvasRenderingContext2D;
   }
 
-  /** Takes the content for a width in CSS pixels; returns the height. */
-  prepare(content: SceneContent, width: number): number {
+  /** Takes the content for a width in CSS pixels. */
+  prepare(content: SceneContent, width: number): void {
     this.content = content;
     const { model, plan, theme } = content;
-    const geometry = arrange(width, content.arrangement, content.extent);
+    this.unit = theme.unit;
+    const geometry = arrange(Math.floor(width / theme.unit), content.arrangement, content.extent);
     this.geometry = geometry;
-    this.ratio = Math.min(Math.max(globalThis.devicePixelRatio || 1, 1), 2);
-    const wide = Math.round(width * this.ratio);
+    this.ratio = Math.min(Math.max(globalThis.devicePixelRatio || 1, 1), 2) * theme.unit;
+    const wide = Math.round(geometry.width * this.ratio);
     const high = Math.round(geometry.height * this.ratio);
     if (this.canvas.width !== wide) this.canvas.width = wide;
     if (this.canvas.height !== high) this.canvas.height = high;
-    this.canvas.style.height = `${geometry.height}px`;
+    this.canvas.style.height = `${geometry.height * theme.unit}px`;
     const looks = plan.series.map(series => flowLook(series.look, theme.isDark));
     this.colors = looks.map(look => look.color);
     this.striped = looks.map(look => look.isStriped);
@@ -115,7 +117,6 @@ export class QueueScene {
     this.events = -1;
     this.sent = -1;
     this.count = 0;
-    return geometry.height;
   }
 
   /** Draws a moment; returns whether packets are still on their way to their places. */
@@ -148,8 +149,10 @@ export class QueueScene {
   }
 
   /** The packet at a point in CSS pixels. */
-  find(x: number, y: number): Found | undefined {
+  find(cssX: number, cssY: number): Found | undefined {
     const { geometry } = this;
+    const x = cssX / this.unit;
+    const y = cssY / this.unit;
     if (!geometry) return undefined;
     for (const { packet, x: left, width } of this.onLink)
       if (x >= left && x <= left + Math.max(width, 3) && Math.abs(y - geometry.middle) <= geometry.packetHeight / 2)
@@ -439,7 +442,7 @@ export class QueueScene {
     const { context } = this;
     const { model, theme, isolated } = content;
     const { link, width, linkScale, middle, packetHeight, port } = geometry;
-    const speed = (linkScale * model.log.rate_bps) / 8;
+    const speed = (linkScale * model.rate_bps) / 8;
     const window_s = (width - link) / speed + model.transmission_s(model.largestPacket);
     const from_s = moment.time_s - window_s;
     this.onLink = [];
@@ -452,13 +455,17 @@ export class QueueScene {
       this.drawBlur(frame_s, moment, geometry, content, events);
     } else {
       const top = middle - packetHeight / 2;
+      let next_s = Number.POSITIVE_INFINITY;
       for (let place = model.countUpTo(model.departures, events) - 1; place >= 0; place -= 1) {
         const event = model.departures[place] as number;
         const began_s = model.log.times_s[event] as number;
         if (began_s < from_s) break;
         const packet = model.packetOf[event] as number;
         const wide = model.log.bytes[event] as number;
-        const long = Math.max(wide * linkScale, 1.5);
+        // A link whose rate rose sends a packet in less time than its first rate takes.
+        const room = (next_s - began_s) * speed;
+        next_s = began_s;
+        const long = Math.max(Math.min(wide * linkScale, room), 1.5);
         let left = link + (moment.time_s - began_s) * speed - long;
         let high = top;
         if (packet === this.sent) {
@@ -542,7 +549,7 @@ export class QueueScene {
         (isolated === undefined || isolated === series ? 1 : DIMMED) * Math.min(1, Math.max(0, (1 - part) / 0.2));
       const fallY = y + (geometry.floor - height - 3 - y) * Math.min(part * 1.25, 1) ** 2;
       // Packets that fall together do not hide each other.
-      const drift = (((event * 5) % 11) - 5) * 1.6 * part;
+      const drift = moment.isPlaying ? (((event * 5) % 11) - 5) * 2 * part : (1 - shown) * (Math.min(width, 16) + 3);
       if (!moment.isPlaying) {
         context.strokeStyle = theme.soft;
         context.lineWidth = 1;
@@ -625,7 +632,7 @@ export class QueueScene {
     let bytes = 0;
     for (let place = 0; place < this.count; place += 1) bytes += model.bytesOf(this.queued[place] as number);
     const count = `${formatCount(this.count)} ${this.count === 1 ? "packet" : "packets"}`;
-    const head = top - (geometry.shape === "columns" ? 16 : 11);
+    const head = top - (geometry.shape === "columns" ? 19 : 11);
     context.fillText(isNarrow ? `Queue: ${count}` : `Queue: ${count}, ${formatBytes(bytes)}`, left - 4, head);
     if (geometry.shape === "columns" && geometry.packetsPerColumn > 1 && !isNarrow) {
       context.font = `11px ${theme.font}`;
@@ -640,7 +647,7 @@ export class QueueScene {
       ? isNarrow
         ? "Stopped"
         : "Stopped by PAUSE"
-      : `Link: ${formatRate(model.log.rate_bps)}`;
+      : `Link: ${formatRate(model.rate_bps)}`;
     const linkStart = Math.min(link, width - context.measureText(linkText).width);
     context.fillText(linkText, linkStart, middle - packetHeight / 2 - 11);
 

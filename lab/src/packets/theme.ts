@@ -12,9 +12,13 @@ export interface Theme {
   stop: string;
   heat: string;
   font: string;
+  /** The size of a picture for the font size of the page: 1 is that of a desktop. */
+  unit: number;
 }
 
 const NAMES = ["ink", "soft", "line", "panel", "shade", "accent", "stop", "heat"] as const;
+
+const PLAIN_FONT_PX = 13.8;
 
 /** Reads the theme at an element. A property may hold any CSS color; the browser resolves it. */
 export function readTheme(element: HTMLElement): Theme {
@@ -25,7 +29,9 @@ export function readTheme(element: HTMLElement): Theme {
     colors[name] = getComputedStyle(element).color;
   }
   element.style.color = before;
-  return { ...colors, isDark: luminance(colors.ink) > 0.5, font: getComputedStyle(element).fontFamily };
+  const { fontFamily, fontSize } = getComputedStyle(element);
+  const unit = Math.min(Math.max(Number.parseFloat(fontSize) / PLAIN_FONT_PX || 1, 1), 1.6);
+  return { ...colors, isDark: luminance(colors.ink) > 0.5, font: fontFamily, unit };
 }
 
 function luminance(color: string): number {
@@ -44,6 +50,8 @@ function changed(): void {
 
 if (typeof document !== "undefined" && typeof matchMedia === "function") {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
+  // The font size may follow the width of the window.
+  addEventListener("resize", changed);
   for (const element of [document.documentElement, document.body])
     if (element) new MutationObserver(changed).observe(element, { attributes: true });
 }

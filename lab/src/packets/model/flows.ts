@@ -1,5 +1,3 @@
-import { LOOKS } from "../colors";
-
 /** Flows that look alike and are counted together: one flow, or a group of flows. */
 export interface Series {
   name: string;
@@ -13,31 +11,41 @@ export interface SeriesPlan {
   indexOf: ReadonlyMap<string, number>;
 }
 
-const NUMBERED = /-\d+(?= \(|$)/;
+const NUMBERED = /-\d+(?=[ /]|$)/;
 
 /** The group of a flow: `tcp-3` belongs to `tcp`, as flows with a count in a scenario are named. */
 export function groupOf(flow: string): string {
   return flow.replace(NUMBERED, "");
 }
 
-/** Flows up to this number have looks of their own. */
-const MOST_LOOKS = 2 * LOOKS;
+/** More flows than this are drawn as groups, as in the charts. */
+const MOST_FLOWS = 12;
 
-/** A series for each flow; for each group if there are more flows than looks, and several groups. */
+/**
+ * A series for each flow; for each group if there are more flows than looks, and several groups. The order is that of
+ * the looks that `lookOf` gives, then that of the names.
+ */
 export function planSeries(flows: readonly string[], lookOf?: (flow: string) => number | undefined): SeriesPlan {
-  const names = [...new Set(flows)];
-  const groups = new Set(names.map(groupOf));
-  const isGrouped = names.length > MOST_LOOKS && groups.size > 1;
+  const looks = new Map([...new Set(flows)].map(flow => [flow, lookOf?.(flow)]));
+  const names = [...looks.keys()].sort(
+    (a, b) =>
+      (looks.get(a) ?? Number.MAX_VALUE) - (looks.get(b) ?? Number.MAX_VALUE) ||
+      a.localeCompare(b, "en", { numeric: true }),
+  );
+  const isGrouped = names.length > MOST_FLOWS && new Set(names.map(groupOf)).size > 1;
   const series: Series[] = [];
   const places = new Map<string, number>();
   const indexOf = new Map<string, number>();
+  let free = 0;
   for (const flow of names) {
     const name = isGrouped ? groupOf(flow) : flow;
     let place = places.get(name);
     if (place === undefined) {
       place = series.length;
       places.set(name, place);
-      series.push({ name, look: lookOf?.(flow) ?? place });
+      const look = looks.get(flow) ?? free;
+      free = Math.max(free, look + 1);
+      series.push({ name, look });
     }
     indexOf.set(flow, place);
   }

@@ -21,7 +21,7 @@ const STRIDE = 1024;
  * enqueued since, less those that have left; no state is derived from another one, so seeking costs the same in
  * either direction.
  *
- * Packets have indices here: 0, 1, … in the order of their first events.
+ * Packets have indices here: 0, 1, … in the order in which they arrive.
  */
 export class PacketModel implements Timeline {
   readonly label: string;
@@ -39,6 +39,8 @@ export class PacketModel implements Timeline {
   readonly laterDrops: Uint32Array;
   readonly drops: Uint32Array;
   readonly marks: Uint32Array;
+  /** The rate of the link; its mean rate where the log has none. */
+  readonly rate_bps: number;
   readonly peakPackets: number;
   readonly peakBytes: number;
   readonly largestPacket: number;
@@ -63,7 +65,7 @@ export class PacketModel implements Timeline {
     this.eventCount = count;
     this.first_s = count > 0 ? (log.times_s[0] as number) : 0;
     this.last_s = count > 0 ? (log.times_s[count - 1] as number) : 0;
-    const { packetOf, packetCount } = number(log.packets);
+    const { packetOf, packetCount } = number(log);
     this.packetOf = packetOf;
     this.packetCount = packetCount;
 
@@ -142,9 +144,15 @@ export class PacketModel implements Timeline {
     this.departures = lists[DEPARTED] as Uint32Array;
     this.marks = lists[MARKED] as Uint32Array;
     this.drops = merge(this.arrivalDrops, this.laterDrops);
+    this.rate_bps = log.rate_bps > 0 && Number.isFinite(log.rate_bps) ? log.rate_bps : this.meanRate_bps();
     this.peakPackets = peakPackets;
     this.peakBytes = peakBytes;
     this.largestPacket = largest;
+  }
+
+  private meanRate_bps(): number {
+    const bytes = this.departures.reduce((sum, event) => sum + (this.log.bytes[event] as number), 0);
+    return (bytes * 8) / (this.last_s - this.first_s) || 1;
   }
 
   /** The number of events up to and including a time. */
@@ -211,7 +219,7 @@ export class PacketModel implements Timeline {
   }
 
   transmission_s(bytes: number): number {
-    return (bytes * 8) / this.log.rate_bps;
+    return (bytes * 8) / this.rate_bps;
   }
 
   /** The packet that is on its way onto the link at a time, and the part of it that is already there. */
@@ -296,36 +304,45 @@ function raise(levels: Float32Array, bucket: number, level: number): void {
   if (level > (levels[bucket] as number)) levels[bucket] = level;
 }
 
-/** Numbers packets 0, 1, … in the order in which they first appear. */
-function number(packets: Uint32Array): { packetOf: Uint32Array; packetCount: number } {
+/**
+ * Numbers packets 0, 1, … in the order of their first events. Marks do not count: a packet may be marked before it joins
+ * the queue, and packets in the queue have ascending numbers.
+ */
+function number(log: PacketLog): { packetOf: Uint32Array; packetCount: number } {
+  const { packets, events } = log;
   const packetOf = new Uint32Array(packets.length);
+  const indexOf = numbering(packets);
+  for (const isMark of [false, true])
+    for (let event = 0; event < packets.length; event += 1)
+      if ((events[event] === MARKED) === isMark) packetOf[event] = indexOf.take(packets[event] as number);
+  return { packetOf, packetCount: indexOf.count() };
+}
+
+/** Gives each new name the next number; names that are mostly small take an array rather than a map. */
+function numbering(names: Uint32Array): { take: (name: number) => number; count: () => number } {
   let most = 0;
-  for (const packet of packets) if (packet > most) most = packet;
-  let packetCount = 0;
-  if (most < packets.length * 4 + 1024) {
-    const indices = new Uint32Array(most + 1).fill(NEVER);
-    for (let event = 0; event < packets.length; event += 1) {
-      const packet = packets[event] as number;
-      if (indices[packet] === NEVER) {
-        indices[packet] = packetCount;
-        packetCount += 1;
+  for (const name of names) if (name > most) most = name;
+  let count = 0;
+  if (most < names.length * 4 + 1024) {
+    const numbers = new Uint32Array(most + 1).fill(NEVER);
+    const take = (name: number) => {
+      if (numbers[name] === NEVER) {
+        numbers[name] = count;
+        count += 1;
       }
-      packetOf[event] = indices[packet] as number;
-    }
-    return { packetOf, packetCount };
+      return numbers[name] as number;
+    };
+    return { take, count: () => count };
   }
-  const indices = new Map<number, number>();
-  for (let event = 0; event < packets.length; event += 1) {
-    const packet = packets[event] as number;
-    let index = indices.get(packet);
-    if (index === undefined) {
-      index = packetCount;
-      packetCount += 1;
-      indices.set(packet, index);
-    }
-    packetOf[event] = index;
-  }
-  return { packetOf, packetCount };
+  const numbers = new Map<number, number>();
+  const take = (name: number) => {
+    const known = numbers.get(name);
+    if (known !== undefined) return known;
+    numbers.set(name, count);
+    count += 1;
+    return count - 1;
+  };
+  return { take, count: () => count };
 }
 
 function merge(a: Uint32Array, b: Uint32Array): Uint32Array {
