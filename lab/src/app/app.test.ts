@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { expect, test } from "vitest";
 import type { Facts, RunResult, Value } from "../engine/protocol";
-import { defaultPlace, hasProbes, placesOf, queueOverrides, roundInterval, seriesOverrides } from "./contenders";
+import { defaultPlace, placesOf, queueOverrides, roundInterval, seriesOverrides } from "./contenders";
 import { groupOf, sortedFlows } from "./figures";
 import { parseRoute } from "./router";
 import { flowRows, groupRows, jainOf, percentileOf, reasonsOf } from "./summary";
@@ -17,6 +17,8 @@ const FACTS: Facts = {
   flow_count: 6,
   link_count: 2,
   memory_bytes: 1e6,
+  has_probes: false,
+  python_classes: [],
   pins: [],
   plan: {
     topology: "star",
@@ -30,16 +32,20 @@ const FACTS: Facts = {
         name: "bottleneck",
         path: PATH,
         role: "bottleneck",
+        is_back: false,
         discipline: "drop_tail",
         limit: "100 packets",
+        queues: ["bottleneck"],
         links: ["bottleneck"],
       },
       {
         name: "access",
         path: "topology.star.access.queue",
         role: "uplink",
+        is_back: false,
         discipline: undefined,
         limit: undefined,
+        queues: ["access-tcp"],
         links: ["access-tcp"],
       },
     ],
@@ -71,10 +77,8 @@ test("the discipline that is written keeps its parameters", async () => {
 });
 
 test("series are added where a scenario has none", () => {
-  expect(seriesOverrides('duration = "10 s"', FACTS)).toEqual([["probes.interval", '"50 ms"']]);
-  expect(seriesOverrides('[probes]\ninterval = "1 s"', FACTS)).toEqual([]);
-  expect(hasProbes("# [probes]")).toBe(false);
-  expect(hasProbes('probes.interval = "1 s"')).toBe(true);
+  expect(seriesOverrides(FACTS)).toEqual([["probes.interval", '"50 ms"']]);
+  expect(seriesOverrides({ ...FACTS, has_probes: true })).toEqual([]);
   expect([roundInterval(0.2 / 300), roundInterval(200), roundInterval(1e-9)]).toEqual(["1 ms", "200 s", "1 ns"]);
 });
 

@@ -8,19 +8,11 @@ import { type Column, type Contender, MOST_CONTENDERS, type Session } from "./se
 interface CompareProps {
   session: Session;
   choices: readonly Choice[];
+  /** Whether the disciplines cannot be changed. */
+  isFixed: boolean;
 }
 
-/** Disciplines that need no parameter and that a browser can run. */
-export function disciplinesOf(choices: readonly Choice[]): Choice[] {
-  return choices.filter(
-    it =>
-      it.kind === "discipline" &&
-      it.name !== "python" &&
-      !it.parameters.some(parameter => parameter.required && !parameter.name.includes(".")),
-  );
-}
-
-export function CompareBar({ session, choices }: CompareProps) {
+export function CompareBar({ session, choices, isFixed }: CompareProps) {
   const contenders = session.contenders.value;
   const columns = session.columns.value;
   const places = session.places.value;
@@ -36,16 +28,20 @@ export function CompareBar({ session, choices }: CompareProps) {
         {contenders.map((contender, i) => (
           <article class="compare-card" key={contender ?? ""}>
             <header>
-              <DisciplineMenu
-                label={contenders.length > 1 ? `Discipline ${i + 1}` : "Discipline"}
-                value={contender}
-                written={written}
-                choices={choices}
-                isTaken={it => it !== contender && taken(it)}
-                onChange={it => change(i, it)}
-              />
+              {isFixed ? (
+                <b class="discipline-name">{contender ?? place?.discipline ?? written}</b>
+              ) : (
+                <DisciplineMenu
+                  label={contenders.length > 1 ? `Discipline ${i + 1}` : "Discipline"}
+                  value={contender}
+                  written={written}
+                  choices={choices}
+                  isTaken={it => it !== contender && taken(it)}
+                  onChange={it => change(i, it)}
+                />
+              )}
               {columns[i] && <ColumnState column={columns[i] as Column} />}
-              {contenders.length > 1 && (
+              {contenders.length > 1 && !isFixed && (
                 <button
                   type="button"
                   class="icon"
@@ -62,35 +58,37 @@ export function CompareBar({ session, choices }: CompareProps) {
           </article>
         ))}
       </div>
-      <div class="compare-more">
-        {contenders.length < MOST_CONTENDERS && choices.length > 0 && (
-          <AddMenu
-            choices={choices}
-            isTaken={taken}
-            written={written}
-            onAdd={it => {
-              session.contenders.value = [...contenders, it];
-            }}
-          />
-        )}
-        {places.length > 1 && (
-          <label>
-            at{" "}
-            <select
-              value={place?.path}
-              onChange={event => {
-                session.placePath.value = event.currentTarget.value;
+      {!isFixed && (
+        <div class="compare-more">
+          {contenders.length < MOST_CONTENDERS && choices.length > 0 && (
+            <AddMenu
+              choices={choices}
+              isTaken={taken}
+              written={written}
+              onAdd={it => {
+                session.contenders.value = [...contenders, it];
               }}
-            >
-              {places.slice(0, 100).map(it => (
-                <option key={it.path} value={it.path}>
-                  {it.name}
-                </option>
-              ))}
-            </select>
-          </label>
-        )}
-      </div>
+            />
+          )}
+          {places.length > 1 && (
+            <label>
+              at{" "}
+              <select
+                value={place?.path}
+                onChange={event => {
+                  session.placePath.value = event.currentTarget.value;
+                }}
+              >
+                {places.slice(0, 100).map(it => (
+                  <option key={it.path} value={it.path}>
+                    {it.name}
+                  </option>
+                ))}
+              </select>
+            </label>
+          )}
+        </div>
+      )}
     </section>
   );
 }
@@ -121,7 +119,7 @@ function DisciplineMenu({ label, value, written, choices, isTaken, onChange }: M
         <option value="" disabled={isTaken(undefined)}>
           {written}
         </option>
-        <Options choices={choices} isTaken={isTaken} />
+        <DisciplineOptions choices={choices} isTaken={isTaken} />
       </select>
     </>
   );
@@ -150,19 +148,41 @@ function AddMenu({ choices, isTaken, written, onAdd }: AddProps) {
           + Compare with…
         </option>
         {!isTaken(undefined) && <option value="">{written}</option>}
-        <Options choices={choices} isTaken={isTaken} />
+        <DisciplineOptions choices={choices} isTaken={isTaken} />
       </select>
     </label>
   );
 }
 
-function Options({ choices, isTaken }: { choices: readonly Choice[]; isTaken: (contender: Contender) => boolean }) {
+/** The lists of the guide. */
+const GROUPS: Record<string, string> = {
+  one_queue: "One queue, without regard to flows",
+  containment: "One queue that contains unresponsive flows",
+  fair_queueing: "A queue for each flow",
+  classes: "Classes",
+};
+
+/** The disciplines as options of a menu, in the groups of the guide. */
+export function DisciplineOptions({
+  choices,
+  isTaken,
+}: {
+  choices: readonly Choice[];
+  isTaken: (contender: Contender) => boolean;
+}) {
+  const groups = [...new Set(choices.map(it => it.group))];
   return (
     <>
-      {choices.map(it => (
-        <option key={it.name} value={it.name} disabled={isTaken(it.name)}>
-          {it.name} · {headOf(it.summary)}
-        </option>
+      {groups.map(group => (
+        <optgroup key={group} label={GROUPS[group ?? ""] ?? "Others"}>
+          {choices
+            .filter(it => it.group === group)
+            .map(it => (
+              <option key={it.name} value={it.name} disabled={isTaken(it.name)}>
+                {it.name} · {headOf(it.summary)}
+              </option>
+            ))}
+        </optgroup>
       ))}
     </>
   );

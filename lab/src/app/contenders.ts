@@ -4,9 +4,9 @@ import type { Facts, Override, QueuePlace, Value } from "../engine/protocol";
 
 type Fitted = (discipline: string, rate: string, limit?: string) => Promise<[string, string | number][]>;
 
-/** The queues that can be replaced. */
+/** The queues that can be replaced: those that a scenario describes, and its bottlenecks. */
 export function placesOf(facts: Facts): QueuePlace[] {
-  const known = facts.plan.queues.filter(it => it.path !== undefined);
+  const known = (facts.plan?.queues ?? []).filter(it => it.path !== undefined);
   const described = known.filter(it => it.discipline !== undefined || it.role === "bottleneck");
   return described.length > 0 ? described : known;
 }
@@ -15,13 +15,14 @@ export function placesOf(facts: Facts): QueuePlace[] {
 export function defaultPlace(facts: Facts): QueuePlace | undefined {
   const places = placesOf(facts);
   const bottlenecks = places.filter(it => it.role === "bottleneck");
-  return bottlenecks.find(it => it.discipline !== undefined) ?? bottlenecks[0] ?? places[0];
+  const described = bottlenecks.filter(it => it.discipline !== undefined && !it.is_back);
+  return (bottlenecks.length === 1 ? bottlenecks[0] : described[0]) ?? bottlenecks[0] ?? places[0];
 }
 
 /** The rate of the slowest link that the queue feeds, as it is written in a scenario. */
 export function slowestRate(facts: Facts, place: QueuePlace): string | undefined {
   const links = new Set(place.links);
-  const rates = facts.plan.links.filter(it => links.has(it.name)).map(it => it.rate_bps);
+  const rates = (facts.plan?.links ?? []).filter(it => links.has(it.name)).map(it => it.rate_bps);
   return rates.length > 0 ? `${Math.min(...rates)} bps` : undefined;
 }
 
@@ -67,16 +68,11 @@ export async function queueOverrides(
   return [[path, `{ ${discipline} = { ${table} } }`]];
 }
 
-/** Whether the text has a table of time series, or a key of one. */
-export function hasProbes(text: string): boolean {
-  return /^[ \t]*(\[[ \t]*probes[ \t]*\]|probes[ \t]*[.=])/m.test(text);
-}
-
 const SAMPLES = 300;
 
 /** Overrides that record time series where the scenario has none: about 300 values of each. */
-export function seriesOverrides(text: string, facts: Facts): Override[] {
-  return hasProbes(text) ? [] : [["probes.interval", JSON.stringify(roundInterval(facts.duration_s / SAMPLES))]];
+export function seriesOverrides(facts: Facts): Override[] {
+  return facts.has_probes ? [] : [["probes.interval", JSON.stringify(roundInterval(facts.duration_s / SAMPLES))]];
 }
 
 /** A round time near that many seconds, as a text with a unit. */
@@ -96,11 +92,4 @@ export function roundInterval(seconds: number): string {
     }
   }
   return `${whole} ps`;
-}
-
-/** The links of the described queues: those at bottlenecks, else all. */
-export function watchedLinks(facts: Facts, queueNames: readonly string[]): string[] {
-  const bottlenecks = facts.plan.queues.filter(it => it.role === "bottleneck" && it.discipline !== undefined);
-  const links = bottlenecks.flatMap(it => it.links);
-  return links.length > 0 ? links : [...queueNames];
 }

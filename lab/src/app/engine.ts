@@ -1,5 +1,6 @@
 // The engine as the page uses it. Tests put another one in its place.
 
+import type { JsonSchema } from "../editor/schema";
 import type {
   Choice,
   Facts,
@@ -13,22 +14,27 @@ import type {
   Watch,
 } from "../engine/protocol";
 
+/** The text of a scenario comes with the texts of its trace files by name. */
+export type Files = Record<string, string>;
+
 export interface RunOptions {
   overrides: Override[];
-  seed: number | undefined;
-  watch: Watch | undefined;
+  files: Files;
+  seed?: bigint;
+  watch?: Watch;
   onProgress: (fraction: number, parts: SeriesPart[]) => void;
 }
 
 export interface Job<Result> {
-  result: Promise<{ result: Result } | { fault: Fault } | "cancelled">;
+  ended: Promise<{ result: Result } | { fault: Fault } | "cancelled">;
   cancel(): void;
 }
 
 export interface Engine {
-  check(text: string, overrides?: Override[]): Promise<{ facts: Facts } | { fault: Fault }>;
-  values(text: string): Promise<Value[]>;
+  check(text: string, overrides?: Override[], files?: Files): Promise<{ facts: Facts } | { fault: Fault }>;
+  values(text: string, files?: Files): Promise<Value[]>;
   choices(): Promise<Choice[]>;
+  schema(): Promise<JsonSchema>;
   fitted(discipline: string, rate: string, limit?: string): Promise<[string, string | number][]>;
   run(text: string, options: RunOptions): Job<RunResult>;
   replay(

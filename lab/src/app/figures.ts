@@ -1,7 +1,16 @@
 // The charts of a run, from its series and tables.
 
 import { distributionModel } from "../charts/distribution";
-import { aligned, type ChartLine, type ChartModel, emptyModel, largestOf, periodsOf, summed } from "../charts/model";
+import {
+  aligned,
+  averaged,
+  type ChartLine,
+  type ChartModel,
+  emptyModel,
+  largestOf,
+  periodsOf,
+  summed,
+} from "../charts/model";
 import { colorOfState } from "../charts/palette";
 import type { Recording, Trace } from "../charts/recording";
 import { titleOf } from "../charts/units";
@@ -37,8 +46,8 @@ export interface FigureOptions {
   isGrouped: boolean;
   /** The sender that is drawn. */
   sender: string | undefined;
-  /** Links of the compared queue. */
-  links: readonly string[];
+  /** The names of the compared queue in results, or of the queues. */
+  queues: readonly string[];
 }
 
 /** More flows than this are drawn as a line for each group. */
@@ -63,17 +72,16 @@ export function sortedFlows(flows: readonly string[], groups: readonly string[])
 }
 
 export function groupNames(facts: Facts): string[] {
-  return facts.plan.groups.map(it => it.name);
+  return (facts.plan?.groups ?? []).map(it => it.name);
 }
 
 /** The charts of a panel. */
 export function figuresOf(panel: Panel, subject: Subject, options: FigureOptions): ChartModel[] {
   switch (panel) {
     case "goodput":
-      return [flowFigure(subject, options, "goodput_bps"), ...optional(subject, options, "rtt_s")].concat(
-        optional(subject, options, "video_bitrate_bps"),
-        optional(subject, options, "video_buffer_s"),
-      );
+      return [flowFigure(subject, options, "goodput_bps")];
+    case "transfers":
+      return ["rtt_s", "video_bitrate_bps", "video_buffer_s"].flatMap(it => optional(subject, options, it));
     case "queue_length":
       return [queueFigure(subject, options, "length_packets", "Queue length")];
     case "queue_delay":
@@ -118,14 +126,17 @@ function withLines(
   return { ...model, xs, lines };
 }
 
+/** Flows, or groups of them: sums of rates, and means of all else. */
 function flowFigure(subject: Subject, options: FigureOptions, quantity: string): ChartModel {
   const groups = groupNames(subject.facts);
   const traces = subject.recording.find("flow", quantity);
   const byName = new Map(traces.map(it => [it.name, it]));
-  const names = sortedFlows([...byName.keys()], groups);
+  const order = flowOrder(subject);
+  const names = order.filter(it => byName.has(it));
   const model = timeModel(subject, titleOf(quantity), quantity);
   if (options.isGrouped || names.length > MOST_LINES) {
     const { xs, values } = aligned(names.map(it => byName.get(it) as Trace));
+    const isRate = quantity.endsWith("_bps");
     const parts = new Map<string, Float64Array[]>();
     names.forEach((name, i) => {
       const group = groupOf(name, groups);
@@ -133,8 +144,8 @@ function flowFigure(subject: Subject, options: FigureOptions, quantity: string):
     });
     const lines = [...parts].map(([group, members]) => ({
       key: `group ${group}`,
-      label: members.length > 1 ? `${group} (sum of ${members.length})` : group,
-      values: summed(members),
+      label: members.length > 1 ? `${group} (${isRate ? "sum" : "mean"} of ${members.length})` : group,
+      values: isRate ? summed(members) : averaged(members),
       look: lookOfGroup(group, groups),
       width: 1.75,
     }));
@@ -143,7 +154,16 @@ function flowFigure(subject: Subject, options: FigureOptions, quantity: string):
   return withLines(
     model,
     names.map(it => byName.get(it) as Trace),
-    it => ({ key: `flow ${it.name}`, label: it.name, look: names.indexOf(it.name) }),
+    it => ({ key: `flow ${it.name}`, label: it.name, look: order.indexOf(it.name) }),
+  );
+}
+
+/** All flows in the order of their looks. Requests are a few packets that ask for the data of another flow. */
+export function flowOrder(subject: Subject): string[] {
+  const names = subject.recording.find("flow", "goodput_bps").map(it => it.name);
+  return sortedFlows(
+    names.filter(it => !it.endsWith("/request")),
+    groupNames(subject.facts),
   );
 }
 
@@ -157,19 +177,23 @@ function optional(subject: Subject, options: FigureOptions, quantity: string): C
   return model.lines.length > 0 ? [model] : [];
 }
 
-/** The names of the queues that are drawn: the compared one and the others that a scenario describes. */
+/** More compared queues than these compete with all others for their place. */
+const MOST_ALWAYS = 2;
+
+/** The names of the queues that are drawn: the compared one, and the others in which packets wait. */
 export function drawnQueues(subject: Subject, options: FigureOptions): string[] {
   const names = subject.recording.find("queue", "length_packets").map(it => it.name);
-  const first = names.filter(it => options.links.includes(it));
   const { result } = subject;
   const lengths = result?.queues.length_mean_bytes as Float64Array | undefined;
   const rows = (result?.queues.name as string[] | undefined) ?? [];
   // A queue of which nothing is known yet comes first.
   const meanOf = (name: string) => (rows.includes(name) ? (lengths?.[rows.indexOf(name)] ?? 0) : Number.MAX_VALUE);
-  const others = names
-    .filter(it => !options.links.includes(it))
-    .sort((a, b) => meanOf(b) - meanOf(a) || naturally(a, b));
-  return [...first, ...others.filter(it => meanOf(it) > 0)].slice(0, MOST_QUEUES);
+  const isChosen = (name: string) => options.queues.includes(name);
+  const first = options.queues.length <= MOST_ALWAYS ? names.filter(isChosen) : [];
+  const others = names.filter(it => !first.includes(it) && meanOf(it) > 0);
+  others.sort((a, b) => Number(isChosen(b)) - Number(isChosen(a)) || meanOf(b) - meanOf(a) || naturally(a, b));
+  const drawn = [...first, ...others].slice(0, MOST_QUEUES);
+  return drawn.length > 0 ? drawn : names.slice(0, MOST_QUEUES);
 }
 
 function queueTraces(subject: Subject, options: FigureOptions, quantity: string): Trace[] {
@@ -195,7 +219,7 @@ function stepped(model: ChartModel): ChartModel {
 
 /** The time that the waiting bytes take at the rate of their link. */
 function delayFigure(subject: Subject, options: FigureOptions): ChartModel {
-  const rates = new Map(subject.facts.plan.links.map(it => [it.name, it.rate_bps]));
+  const rates = new Map((subject.facts.plan?.links ?? []).map(it => [it.name, it.rate_bps]));
   const traces = queueTraces(subject, options, "length_bytes").filter(it => (rates.get(it.name) ?? 0) > 0);
   const delays = traces.map(it => {
     const factor = 8 / (rates.get(it.name) as number);
@@ -244,7 +268,7 @@ function senderFigures(subject: Subject, options: FigureOptions): ChartModel[] {
   const senders = recordedSenders(subject.recording);
   const name = senders.find(it => it === options.sender) ?? senders[0];
   if (name === undefined) {
-    const windows = flowFigure(subject, { ...options, isGrouped: false }, "congestion_window_bytes");
+    const windows = flowFigure(subject, options, "congestion_window_bytes");
     return windows.lines.length > 0 ? [{ ...windows, title: "Congestion window" }] : [];
   }
   const traces = [...subject.recording.traces.values()].filter(it => it.kind === "sender" && it.name === name);
@@ -290,14 +314,14 @@ function cdfFigure(subject: Subject): ChartModel {
   );
 }
 
-/** Gives the charts of several columns common axes where they show the same. */
-export function withCommonAxes(columns: ChartModel[][]): ChartModel[][] {
+/** Gives the charts of several columns common axes where they show the same. Hidden lines do not count. */
+export function withCommonAxes(columns: ChartModel[][], hidden: ReadonlySet<string>): ChartModel[][] {
   const tops = new Map<string, number>();
   const rights = new Map<string, [number, number]>();
   const keyOf = (model: ChartModel) => `${model.title} ${model.yQuantity}`;
   for (const model of columns.flat()) {
     const key = keyOf(model);
-    tops.set(key, Math.max(tops.get(key) ?? 0, model.yMax ?? largestOf(model.lines)));
+    tops.set(key, Math.max(tops.get(key) ?? 0, model.yMax ?? largestOf(model.lines.filter(it => !hidden.has(it.key)))));
     const [from, to] = rights.get(key) ?? model.xRange;
     rights.set(key, [Math.min(from, model.xRange[0]), Math.max(to, model.xRange[1])]);
   }

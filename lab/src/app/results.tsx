@@ -31,8 +31,12 @@ export const FULL_PANELS: Panel[] = [
   "gauges",
   "senders",
   "transfers",
+  "packets",
+  "crossbar",
+  "pause",
 ];
 
+const NONE: string[] = [];
 const GROUPED = ["auto", "flow", "group"] as const;
 
 /** The state of the display that is no state of the runs. */
@@ -68,8 +72,10 @@ export function isGrouped(session: Session, display: Display): boolean {
 }
 
 export function Results({ session, display, panels, children }: ResultsProps) {
-  const columns = session.columns.value;
-  const count = columns.length;
+  const count = session.columns.value.length;
+  if (count === 0 && !session.fault.value) {
+    return <Skeleton count={session.contenders.value.length} panels={panels} />;
+  }
   return (
     <div class={`results results-${count}`}>
       {panels.map(panel => (
@@ -80,6 +86,20 @@ export function Results({ session, display, panels, children }: ResultsProps) {
   );
 }
 
+/** Empty charts while the engine loads: the page does not move when it is there. */
+function Skeleton({ count, panels }: { count: number; panels: readonly Panel[] }) {
+  const charts = panels.filter(it => SKELETON.includes(it)).flatMap(it => Array(count).fill(it) as Panel[]);
+  return (
+    <div class={`results results-${count}`} aria-hidden="true">
+      {charts.map((panel, i) => (
+        <div class="chart chart-skeleton" key={`${panel} ${i}`} />
+      ))}
+    </div>
+  );
+}
+
+const SKELETON: Panel[] = ["goodput", "queue_length", "queue_delay", "utilization"];
+
 interface PanelProps {
   panel: Panel;
   session: Session;
@@ -88,23 +108,22 @@ interface PanelProps {
 
 function PanelRow({ panel, session, display }: PanelProps) {
   const columns = session.columns.value;
+  const view = panel === "delay_cdf" ? session.delayView : session.timeView;
   const models = useComputed<ChartModel[][]>(() => {
     const options: FigureOptions = {
       isGrouped: isGrouped(session, display),
       sender: display.sender.value,
-      links: session.place.value?.links ?? [],
+      queues: session.place.value?.queues ?? [],
     };
     const found = session.columns.value.map(column => {
       const subject = subjectOf(session, column);
-      return subject ? figuresOf(panel, subject, options) : [];
+      const models = subject ? figuresOf(panel, subject, options) : [];
+      // Once a run has ended, nothing more will come.
+      return subject?.isRunning ? models : models.filter(it => it.lines.length > 0);
     });
-    return withCommonAxes(found);
+    return withCommonAxes(found, view.hidden.value);
   });
   const isCompared = columns.length > 1;
-  const view = panel === "delay_cdf" ? session.delayView : session.timeView;
-  if (panel === "transfers") {
-    return null;
-  }
   if (!isCompared) {
     return (
       <>
@@ -122,6 +141,18 @@ function PanelRow({ panel, session, display }: PanelProps) {
   }
   if (models.value.every(it => it.length === 0)) {
     return null;
+  }
+  if (panel === "gauges") {
+    // Disciplines have different gauges: there is nothing to align.
+    return (
+      <div class="results results-1 wide">
+        {columns.flatMap((column, i) =>
+          models.value[i]?.map(model => (
+            <Chart key={`${column.contender} ${model.title}`} model={model} view={view} context={column.label.value} />
+          )),
+        )}
+      </div>
+    );
   }
   return (
     <>
@@ -186,9 +217,9 @@ function tcpFlows(result: RunResult): string[] {
 /** Drops by their reasons, as bars. */
 function Reasons({ session, column }: { session: Session; column: Column }) {
   const result = column.result.value;
-  const links = session.place.value?.links ?? [];
-  const reasons = useMemo<Reason[]>(() => (result ? reasonsOf(result, links) : []), [result, links]);
-  const marked = result ? figuresOfRun(result, links).marked : 0;
+  const queues = session.place.value?.queues ?? NONE;
+  const reasons = useMemo<Reason[]>(() => (result ? reasonsOf(result, queues) : []), [result, queues]);
+  const marked = result ? figuresOfRun(result, queues).marked : 0;
   const rows = marked > 0 ? [...reasons, { reason: "marked, not dropped", packets: marked }] : reasons;
   const most = Math.max(1, ...rows.map(it => it.packets));
   if (!result) {
@@ -242,8 +273,8 @@ function percent(share: number): string {
 /** The figures of a run in short. */
 export function Headline({ session, column }: { session: Session; column: Column }) {
   const result = column.result.value;
-  const links = session.place.value?.links ?? [];
-  const figures = useMemo(() => (result ? figuresOfRun(result, links) : undefined), [result, links]);
+  const queues = session.place.value?.queues ?? NONE;
+  const figures = useMemo(() => (result ? figuresOfRun(result, queues) : undefined), [result, queues]);
   const isStale = useComputed(() => column.state.value !== "done");
   return (
     <dl class={isStale.value ? "figures is-stale" : "figures"}>
@@ -295,7 +326,9 @@ function RunNotes({ column, isNamed }: { column: Column; isNamed: boolean }) {
   if (!result) {
     return null;
   }
-  const { engine, digest, warnings, deadlock } = result;
+  const { engine, digest, warnings, deadlock, series } = result;
+  const kinds = new Set(series.map(it => it.kind));
+  const missing = (["queue", "flow", "link"] as const).filter(it => !kinds.has(it));
   const speed = engine.cpu_s > 0 ? engine.packet_hops / engine.cpu_s : 0;
   return (
     <section class="notes" aria-label={isNamed ? `Notes on ${column.label.value}` : "Notes"}>
@@ -309,6 +342,13 @@ function RunNotes({ column, isNamed }: { column: Column; isNamed: boolean }) {
           {sentence(warning.text)} {sentence(warning.remedy)}
         </p>
       ))}
+      {missing.length > 0 && (
+        <p class="engine">
+          No charts of {missing.map(it => `${it}s`).join(" and ")}: the scenario does not record them. Its{" "}
+          <code>[probes]</code> may have{" "}
+          <code>series = [{["queues", "flows", "links"].map(it => `"${it}"`).join(", ")}]</code>.
+        </p>
+      )}
       <p class="engine">
         {isNamed && <b>{column.label.value}</b>} {numberText(engine.packet_hops, 9)} packet-hops
         {speed > 0 && `, ${numberText(speed / 1e6, 3)} million a second`} · seed {result.seed} · digest{" "}

@@ -5,7 +5,7 @@ import type { ChartView } from "../charts/chart";
 import { Recording } from "../charts/recording";
 import type { Facts, Fault, Override, Pin, QueuePlace, RunResult, Value, Watch } from "../engine/protocol";
 import { defaultPlace, placesOf, queueOverrides, seriesOverrides } from "./contenders";
-import type { Engine, Job } from "./engine";
+import type { Engine, Files, Job } from "./engine";
 
 /** A discipline of a comparison; undefined: the queue as it is written. */
 export type Contender = string | undefined;
@@ -38,6 +38,7 @@ export interface SessionOptions {
   compare?: readonly string[] | undefined;
   overrides?: readonly Override[] | undefined;
   pins?: readonly Pin[] | undefined;
+  files?: Files | undefined;
 }
 
 /** How the text changed: a key was pressed, a slider moves, or another text took its place. */
@@ -56,11 +57,11 @@ export class Session {
   readonly text: Signal<string>;
   readonly contenders: Signal<readonly Contender[]>;
   readonly overrides: Signal<readonly Override[]>;
+  /** Pins in addition to those of the scenario. */
   readonly extraPins: Signal<readonly Pin[]>;
-  /** Pins that the reader set, and those that the reader removed. */
-  readonly ownPins = signal<readonly Pin[]>([]);
-  readonly removedPins = signal<ReadonlySet<string>>(new Set());
-  readonly seed = signal<number | undefined>(undefined);
+  /** The texts of trace files by name. */
+  readonly files: Signal<Files>;
+  readonly seed = signal<bigint | undefined>(undefined);
   readonly placePath = signal<string | undefined>(undefined);
   readonly watch = signal<((facts: Facts) => Watch | undefined) | undefined>(undefined);
   /** TCP flows whose senders are recorded in addition. */
@@ -86,9 +87,8 @@ export class Session {
     return columns.length > 0 ? columns.reduce((sum, it) => sum + it.fraction.value, 0) / columns.length : 0;
   });
   readonly pins = computed<Pin[]>(() => {
-    const all = [...this.extraPins.value, ...(this.facts.value?.pins ?? []), ...this.ownPins.value];
-    const removed = this.removedPins.value;
-    return [...new Map(all.map(it => [it.key, it] as const)).values()].filter(it => !removed.has(it.key));
+    const all = [...this.extraPins.value, ...(this.facts.value?.pins ?? [])];
+    return [...new Map(all.map(it => [it.key, it] as const)).values()];
   });
   readonly timeView: ChartView;
   readonly delayView: ChartView;
@@ -105,6 +105,7 @@ export class Session {
     this.text = signal(options.text);
     this.overrides = signal(options.overrides ?? []);
     this.extraPins = signal(options.pins ?? []);
+    this.files = signal(options.files ?? {});
     const compare = options.compare ?? [];
     this.contenders = signal<readonly Contender[]>(
       compare.length > 0 ? compare.slice(0, MOST_CONTENDERS) : [undefined],
@@ -162,19 +163,6 @@ export class Session {
     this.#schedule(change === "typed" ? TYPING_MS : change === "dragged" ? drag_ms : 0);
   }
 
-  togglePin(pin: Pin): void {
-    const isShown = this.pins.peek().some(it => it.key === pin.key);
-    const removed = new Set(this.removedPins.peek());
-    if (isShown) {
-      removed.add(pin.key);
-      this.ownPins.value = this.ownPins.peek().filter(it => it.key !== pin.key);
-    } else {
-      removed.delete(pin.key);
-      this.ownPins.value = [...this.ownPins.peek(), pin];
-    }
-    this.removedPins.value = removed;
-  }
-
   /** Ends the runs. Their charts stay as they are. */
   cancel(): void {
     this.#turn += 1;
@@ -211,9 +199,10 @@ export class Session {
     const isOver = () => this.#isClosed || turn !== this.#turn;
     const text = this.text.peek();
     const overrides = [...this.overrides.peek()];
+    const files = this.files.peek();
     const [checked, values] = await Promise.all([
-      this.#engine.check(text, overrides),
-      this.#engine.values(text).catch(() => []),
+      this.#engine.check(text, overrides, files),
+      this.#engine.values(text, files),
     ]);
     if (isOver()) {
       return;
@@ -229,14 +218,15 @@ export class Session {
     const { facts } = checked;
     batch(() => {
       this.facts.value = facts;
-      this.values.value = values;
-      this.fault.value = tooLarge(facts);
+      // Values of a trace file are no part of the text.
+      this.values.value = values.filter(it => text.slice(it.from, it.to) === it.text);
+      this.fault.value = refusalOf(facts);
       this.isChanged.value = !isWanted;
     });
     if (this.fault.peek() || !isWanted) {
       return;
     }
-    const common = [...overrides, ...seriesOverrides(text, facts), ...this.#senderOverrides(text)];
+    const common = [...overrides, ...seriesOverrides(facts), ...this.#senderOverrides(text)];
     const place = this.place.peek();
     const contenders = this.contenders.peek();
     const queues = await Promise.all(
@@ -290,11 +280,13 @@ export class Session {
   #run(column: Column, text: string, watch: Watch | undefined, turn: number): void {
     const started = performance.now();
     const { recording } = column;
+    const seed = this.seed.peek();
     let frame = 0;
     const job = this.#engine.run(text, {
       overrides: column.overrides,
-      seed: this.seed.peek(),
-      watch,
+      files: this.files.peek(),
+      ...(seed === undefined ? {} : { seed }),
+      ...(watch === undefined ? {} : { watch }),
       onProgress: (fraction, parts) => {
         if (turn !== this.#turn) {
           return;
@@ -312,7 +304,7 @@ export class Session {
       },
     });
     column.job = job;
-    void job.result.then(outcome => {
+    void job.ended.then(outcome => {
       if (turn !== this.#turn || outcome === "cancelled") {
         return;
       }
@@ -338,19 +330,24 @@ function prefersStillness(): boolean {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
-/** The refusal of a scenario that no page of a browser can hold. */
-function tooLarge(facts: Facts): Fault | undefined {
-  if (!(facts.memory_bytes > MOST_MEMORY)) {
-    return undefined;
-  }
-  const size = (facts.memory_bytes / 1e9).toLocaleString("en", { maximumSignificantDigits: 3 });
-  const message = `this scenario needs about ${size} GB of memory, and a page has 2 GB`;
-  return {
+/** The refusal of a scenario that no page of a browser can run. */
+function refusalOf(facts: Facts): Fault | undefined {
+  const refused = (message: string, help: string): Fault => ({
     kind: "run",
     message,
     label: "",
-    help: "reduce the number of flows or links, or run it with the command line",
+    help,
     span: undefined,
     rendered: message,
-  };
+  });
+  const python = facts.python_classes[0];
+  if (python !== undefined) {
+    return refused(`the scenario uses ${python}, which is written in Python`, "run it with `forebay run`");
+  }
+  if (facts.memory_bytes > MOST_MEMORY) {
+    const size = (facts.memory_bytes / 1e9).toLocaleString("en", { maximumSignificantDigits: 3 });
+    const message = `this scenario needs about ${size} GB of memory, and a page has 2 GB`;
+    return refused(message, "reduce the number of flows or links, or use `forebay run`");
+  }
+  return undefined;
 }

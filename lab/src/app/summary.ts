@@ -62,7 +62,7 @@ export function groupRows(result: RunResult): Row[] {
     members.set(row.group, [...(members.get(row.group) ?? []), { row, delivered: delivered[i] ?? 0 }]);
   });
   return [...members].map(([group, all]) => {
-    const sum = (valueOf: (row: Row) => number) => all.reduce((total, { row }) => total + valueOf(row), 0);
+    const sum = (quantityOf: (row: Row) => number) => all.reduce((total, { row }) => total + quantityOf(row), 0);
     const packets = all.reduce((total, it) => total + it.delivered, 0);
     const weighted = all.reduce((total, it) => total + (it.delivered > 0 ? it.row.delay_mean_s * it.delivered : 0), 0);
     const dropped = sum(it => it.packets_dropped);
@@ -114,13 +114,14 @@ export interface Figures {
   marked: number;
 }
 
-/** The figures of the run as a whole: of the queue at these links, or of the busiest one. */
-export function figuresOfRun(result: RunResult, links: readonly string[]): Figures {
+/** The figures of the run as a whole: of the one of these queues, or of all, where packets wait longest. */
+export function figuresOfRun(result: RunResult, chosen: readonly string[]): Figures {
   const { queues } = result;
   const names = textsOf(queues, "name");
   const waits = numbersOf(queues, "wait_mean_s");
-  const wanted = names.flatMap((name, row) => (links.includes(name) ? [row] : []));
-  const pool = wanted.length > 0 ? wanted : names.map((_, row) => row);
+  const wanted = names.flatMap((name, row) => (chosen.includes(name) ? [row] : []));
+  const isEmpty = wanted.every(it => !((waits[it] ?? 0) > 0));
+  const pool = isEmpty ? names.map((_, row) => row) : wanted;
   const row = pool.reduce((best, it) => ((waits[it] ?? 0) > (waits[best] ?? 0) ? it : best), pool[0] ?? -1);
   const at = (column: string) => numbersOf(queues, column)[row] ?? Number.NaN;
   const link = textsOf(result.links, "name").indexOf(names[row] ?? "");
@@ -142,10 +143,10 @@ export interface Reason {
   packets: number;
 }
 
-/** Drops by reason over the queues at these links, or over all. */
-export function reasonsOf(result: RunResult, links: readonly string[]): Reason[] {
+/** Drops by reason over these queues, or over all. */
+export function reasonsOf(result: RunResult, chosen: readonly string[]): Reason[] {
   const names = textsOf(result.queues, "name");
-  const wanted = new Set(names.some(it => links.includes(it)) ? links : names);
+  const wanted = new Set(names.some(it => chosen.includes(it)) ? chosen : names);
   return Object.keys(result.queues)
     .filter(it => it.startsWith("dropped_"))
     .map(column => ({

@@ -76,7 +76,6 @@ export function TableOf({ table, label, caption, only }: TableProps) {
         </thead>
         <tbody>
           {Array.from({ length: rows }, (_, row) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows have a fixed order
             <tr key={row}>
               {columns.map((it, i) => {
                 const value = table[it]?.[row];

@@ -70,12 +70,14 @@ export function Chart({ model, view, context, control }: ChartProps) {
           </summary>
           {isOpen.value && <DataTable model={model} title={title} />}
         </details>
-        <button type="button" onClick={() => save("png")} aria-label={`Save ${title} as PNG`}>
-          PNG
-        </button>
-        <button type="button" onClick={() => save("svg")} aria-label={`Save ${title} as SVG`}>
-          SVG
-        </button>
+        <span class="chart-files">
+          <button type="button" onClick={() => save("png")} aria-label={`Save ${title} as PNG`}>
+            PNG
+          </button>
+          <button type="button" onClick={() => save("svg")} aria-label={`Save ${title} as SVG`}>
+            SVG
+          </button>
+        </span>
       </div>
     </figure>
   );
@@ -297,7 +299,9 @@ function Plot({ model, view, cursor, label }: PlotProps) {
     if (target !== undefined) {
       const index = Math.min(Math.max(target, 0), last);
       const x = model.xs[index] as number;
-      made.setCursor({ left: made.valToPos(x, "x"), top: made.over.clientHeight / 2 });
+      for (const one of uPlot.sync(view.syncKey).plots) {
+        one.setCursor({ left: one.valToPos(x, "x"), top: one.over.clientHeight / 2 });
+      }
       cursor.value = index;
       const values = model.lines
         .filter(it => !hidden.has(it.key))
@@ -378,7 +382,7 @@ function optionsOf(
         ...axis,
         size: em * 1.9,
         space: em * 6,
-        ...(model.xIsLog ? { splits: (_, __, from, to) => logTicksOf(from, to) } : {}),
+        ...(model.xIsLog ? { splits: (_, __, from, to) => logTicksOf(from, to), filter: (_, splits) => splits } : {}),
         values: (_, splits) => {
           const scale = scaleOf(latest.current.xQuantity, latest.current.xRange[1]);
           const known = splits.map(it => (it === null ? "" : numberText(it / scale.divisor)));

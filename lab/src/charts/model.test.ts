@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { distributionModel, distributionsOf } from "./distribution";
 import { svgOf, thinned } from "./drawing";
-import { aligned, emptyModel, periodsOf, sampledRows, summed, zoomed } from "./model";
+import { aligned, averaged, emptyModel, merged, periodsOf, sampledRows, summed, zoomed } from "./model";
 import type { Trace } from "./recording";
 import { logTicksOf, ticksOf } from "./ticks";
 
@@ -31,9 +31,20 @@ test("series of different intervals share all times", () => {
   expect([...(values[1] ?? [])]).toEqual([10, 10, 30]);
 });
 
-test("a sum leaves out missing values", () => {
+test("sums and means leave out missing values", () => {
   const sum = summed([Float64Array.of(1, Number.NaN, Number.NaN), Float64Array.of(2, 3, Number.NaN)]);
   expect([...sum]).toEqual([3, 3, Number.NaN]);
+  const mean = averaged([Float64Array.of(1, Number.NaN, Number.NaN), Float64Array.of(2, 3, Number.NaN)]);
+  expect([...mean]).toEqual([1.5, 3, Number.NaN]);
+});
+
+test("merged counts are sums, merged maxima stay, all else is a mean", () => {
+  const values = [1, 3, 5, Number.NaN, 7];
+  const of = (quantity: string) => [...merged({ ...trace(0, 0.1, values), quantity }, 2).values];
+  expect(of("packets_dropped")).toEqual([4, 5, 7]);
+  expect(of("delay_max_s")).toEqual([3, 5, 7]);
+  expect(of("delay_mean_s")).toEqual([2, 5, 7]);
+  expect(merged(trace(0, 0.1, values), 2).interval_s).toBe(0.2);
 });
 
 test("rows of a table keep the first and the last value", () => {

@@ -109,6 +109,27 @@ export function aligned(traces: readonly Trace[]): { xs: Float64Array; values: F
   return { xs, values };
 }
 
+/** A series with longer intervals: sums of counts, maxima of maxima, and means of all else. */
+export function merged(trace: Trace, factor: number): Trace {
+  if (factor <= 1) {
+    return trace;
+  }
+  const { quantity } = trace;
+  const length = Math.ceil(trace.values.length / factor);
+  const values = Float64Array.from({ length }, (_, i) => {
+    const part = trace.values.subarray(i * factor, (i + 1) * factor).filter(it => !Number.isNaN(it));
+    const sum = part.reduce((total, it) => total + it, 0);
+    if (part.length === 0) {
+      return Number.NaN;
+    }
+    if (quantity.includes("_max_")) {
+      return part.reduce((most, it) => Math.max(most, it));
+    }
+    return quantity.startsWith("packets_") || quantity === "dropped_packets" ? sum : sum / part.length;
+  });
+  return { ...trace, values, filled: length, interval_s: trace.interval_s * factor };
+}
+
 /** The sum of several arrays of one length. A value that is missing everywhere is missing in the sum. */
 export function summed(parts: readonly Float64Array[]): Float64Array {
   const length = Math.max(0, ...parts.map(it => it.length));
@@ -122,6 +143,12 @@ export function summed(parts: readonly Float64Array[]): Float64Array {
     });
   }
   return sum;
+}
+
+/** The mean of several arrays of one length, of the values that are there. */
+export function averaged(parts: readonly Float64Array[]): Float64Array {
+  const counts = summed(parts.map(part => part.map(it => (Number.isNaN(it) ? Number.NaN : 1))));
+  return summed(parts).map((sum, i) => sum / (counts[i] as number));
 }
 
 /** Rows of a table that shows the lines: at most so many, at equal distances. */

@@ -97,6 +97,10 @@ const MOST_BEFORE_POINT = 10_000;
 
 /** The unit for a column: the one that fits its smallest value, unless the largest would have five digits. */
 export function columnScale(quantity: string, values: Iterable<number>): Scale {
+  if (quantity.endsWith("_at_s")) {
+    // Points in time are in seconds, as on axes.
+    return { divisor: 1, unit: "s" };
+  }
   const sizes = [...values].map(Math.abs).filter(it => it > 0 && Number.isFinite(it));
   if (sizes.length === 0) {
     return scaleOf(quantity, 0);
