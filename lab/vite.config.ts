@@ -1,4 +1,5 @@
 import { defineConfig, type Plugin } from "vite";
+import { stories } from "./stories-plugin.ts";
 
 /** What the page may load: its own files. Its scripts compile the engine, and charts become pictures. */
 const POLICY = [
@@ -30,7 +31,7 @@ export default defineConfig({
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   // Examples and stories are imported from the repository.
   server: { fs: { allow: [".."] } },
-  plugins: [policy()],
+  plugins: [policy(), stories()],
   build: { outDir: "dist", target: "es2023", assetsInlineLimit: 0, sourcemap: false },
   worker: { format: "es" },
 });
