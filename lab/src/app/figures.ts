@@ -8,12 +8,13 @@ import {
   type ChartModel,
   emptyModel,
   largestOf,
+  merged,
   periodsOf,
   summed,
 } from "../charts/model";
 import { colorOfState } from "../charts/palette";
 import type { Recording, Trace } from "../charts/recording";
-import { titleOf } from "../charts/units";
+import { textWithUnit, titleOf } from "../charts/units";
 import type { Facts, RunResult, Table } from "../engine/protocol";
 
 export const PANELS = [
@@ -48,6 +49,8 @@ export interface FigureOptions {
   sender: string | undefined;
   /** The names of the compared queue in results, or of the queues. */
   queues: readonly string[];
+  /** The part of the time that is shown; undefined: all. */
+  shown: [number, number] | undefined;
 }
 
 /** More flows than this are drawn as a line for each group. */
@@ -129,14 +132,18 @@ function withLines(
 /** Flows, or groups of them: sums of rates, and means of all else. */
 function flowFigure(subject: Subject, options: FigureOptions, quantity: string): ChartModel {
   const groups = groupNames(subject.facts);
-  const traces = subject.recording.find("flow", quantity);
+  const recorded = subject.recording.find("flow", quantity);
+  const isRate = quantity.endsWith("_bps");
+  const factor = isRate ? mergeFactor(recorded[0], subject, options) : 1;
+  const traces = recorded.map(it => merged(it, factor));
   const byName = new Map(traces.map(it => [it.name, it]));
   const order = flowOrder(subject);
   const names = order.filter(it => byName.has(it));
-  const model = timeModel(subject, titleOf(quantity), quantity);
+  const interval_s = traces[0]?.interval_s ?? 0;
+  const note = factor > 1 ? `Means over ${textWithUnit("time_s", interval_s)}; zoom in for more.` : undefined;
+  const model = { ...timeModel(subject, titleOf(quantity), quantity), note };
   if (options.isGrouped || names.length > MOST_LINES) {
     const { xs, values } = aligned(names.map(it => byName.get(it) as Trace));
-    const isRate = quantity.endsWith("_bps");
     const parts = new Map<string, Float64Array[]>();
     names.forEach((name, i) => {
       const group = groupOf(name, groups);
@@ -165,6 +172,15 @@ export function flowOrder(subject: Subject): string[] {
     names.filter(it => !it.endsWith("/request")),
     groupNames(subject.facts),
   );
+}
+
+/** More values than this make the rate of a flow a band of noise. */
+const MOST_RATES = 160;
+
+/** How many intervals are drawn as one value: a short interval holds few packets. */
+function mergeFactor(trace: Trace | undefined, subject: Subject, options: FigureOptions): number {
+  const [from, to] = options.shown ?? [0, subject.facts.duration_s];
+  return trace ? Math.max(1, Math.round((to - from) / trace.interval_s / MOST_RATES)) : 1;
 }
 
 function lookOfGroup(group: string, groups: readonly string[]): number {

@@ -15,6 +15,7 @@ import { Editor } from "./parts";
 import { Details, Display, FULL_PANELS, Results } from "./results";
 import { FaultMessage, RunBar } from "./run-bar";
 import { Session } from "./session";
+import "../editor/editor.css";
 import "./styles/lab.css";
 import { isDark } from "./theme";
 import { WatchPanel } from "./watch-panel";

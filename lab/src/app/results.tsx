@@ -117,6 +117,7 @@ function PanelRow({ panel, session, display }: PanelProps) {
       isGrouped: isGrouped(session, display),
       sender: display.sender.value,
       queues: session.place.value?.queues ?? [],
+      shown: session.timeView.zoom.value,
     };
     const found = session.columns.value.map(column => {
       const subject = subjectOf(session, column);

@@ -18,12 +18,12 @@ export function RunBar({ session, display, mode }: BarProps) {
   const zoom = session.timeView.zoom.value ?? session.delayView.zoom.value;
   const hasChoice = facts !== undefined && facts.flow_count > (facts.plan?.groups.length ?? 0);
   return (
-    <div class="run-bar">
+    <div class={mode === "story" ? "run-bar is-plain" : "run-bar"}>
       {isRunning ? (
         <button type="button" class="primary" onClick={() => session.cancel()}>
           Cancel
         </button>
-      ) : (
+      ) : mode === "story" ? null : (
         <button type="button" class="primary" onClick={() => session.runNow()} aria-keyshortcuts="Control+Enter">
           Run
         </button>
@@ -47,7 +47,7 @@ export function RunBar({ session, display, mode }: BarProps) {
             Show all
           </button>
         )}
-        {mode === "full" && hasChoice && (
+        {hasChoice && (
           <Segments
             label="Lines of charts"
             value={isGrouped(session, display) ? "group" : "flow"}
