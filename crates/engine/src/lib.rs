@@ -43,6 +43,7 @@ pub use observe::machine::available_memory;
 pub use observe::meter::Meter;
 pub use observe::outcomes::{Outcome, OutcomeKind, OutcomeValue};
 pub use observe::results::{EngineStats, RunResult};
+pub use observe::so_far::{RunSoFar, SeriesSoFar};
 pub use observe::trace::TraceSpec;
 pub use observe::transfers::{Transfer, TransferTable};
 pub use packet::{FlowId, Packet};

@@ -17,6 +17,7 @@ pub(crate) mod report;
 pub(crate) mod reported;
 pub(crate) mod results;
 pub(crate) mod sender_series;
+pub(crate) mod so_far;
 pub(crate) mod tables;
 pub(crate) mod trace;
 pub(crate) mod transfers;

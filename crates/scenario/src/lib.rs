@@ -35,7 +35,7 @@ pub use memory::memory_estimate;
 pub use plan::data::{GroupData, LinkData, PlanData, QueueData, ethernet, plan_data};
 pub use port_spec::PortSpec;
 pub use python_classes::python_classes;
-pub use run::{run, run_on};
+pub use run::{run, run_on, run_shown};
 #[cfg(feature = "oracle")]
 pub use run::{run_divided, run_in_order};
 pub use tc::{TcTarget, described_queues, tc_commands};

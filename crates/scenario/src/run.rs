@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use forebay_engine::{Network, RunError, RunResult};
+use forebay_engine::{Network, RunError, RunResult, RunSoFar};
 use forebay_records::{Column, Table};
 
 use crate::custom_classes::CustomClasses;
@@ -43,6 +43,22 @@ pub fn run_on(
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
     run_by(|network, control| network.run_on(threads, control), scenario, seed, out, custom, control)
+}
+
+/// As [`run`] without traces; `control` also gets the run so far, whose time series it may show.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_shown(
+    scenario: &Scenario,
+    seed: Option<u64>,
+    control: &mut dyn FnMut(f64, Option<&RunSoFar<'_>>) -> bool,
+) -> Result<RunResult, RunError> {
+    let control = std::cell::RefCell::new(control);
+    let run = |network: Network, _: &mut dyn FnMut(f64) -> bool| {
+        network.run_shown(&mut |fraction, so_far| (control.borrow_mut())(fraction, Some(so_far)))
+    };
+    run_by(run, scenario, seed, None, None, &mut |fraction| (control.borrow_mut())(fraction, None))
 }
 
 /// As [`run_on`], also where several threads are slower than one.

@@ -9,7 +9,9 @@ use crate::driver::prefetch::prefetch;
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::queue_counters::rows::RowOrder;
 use crate::observe::queue_series::{QueueSeries, WatchedFlow};
+use crate::observe::so_far::{Of, Show};
 use crate::packet::Packet;
+use crate::spec::LinkId;
 
 const DROP_REASONS: usize = DropReason::ALL.len();
 
@@ -378,6 +380,16 @@ pub(crate) struct QueueRecord {
 impl QueueRecord {
     pub fn new(discipline: String, counters: QueueCounters, rng: Pcg64Mcg) -> Self {
         Self { counters, discipline, series: None, watched: Vec::new(), rng, state_bytes: 0 }
+    }
+
+    /// Shows the series of the queue in front of `link`.
+    pub fn show(&self, link: LinkId, show: &mut Show<'_>) {
+        if let Some(series) = &self.series {
+            series.show(Of::Queue(link), show);
+        }
+        for watched in &self.watched {
+            watched.show(link, show);
+        }
     }
 }
 

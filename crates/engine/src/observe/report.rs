@@ -256,6 +256,10 @@ impl Report {
         self.links.put(&link);
     }
 
+    pub(crate) fn flow_name(&self, flow: FlowId) -> &str {
+        self.labels.name_of_flow(flow)
+    }
+
     pub(crate) fn link_name(&self, link: LinkId) -> &str {
         &self.links.name[link as usize]
     }

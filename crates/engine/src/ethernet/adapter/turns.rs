@@ -9,6 +9,7 @@ use crate::ethernet::pause::EVERY_CLASS;
 use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
 use crate::observe::reported::AdapterReport;
+use crate::observe::so_far::Show;
 
 impl Adapter {
     /// Sets the next event. Everything up to `now` must be done.
@@ -132,6 +133,15 @@ impl Node for Adapter {
         }
         self.run_until(just_before(until), channels);
         (self.free_at, self.due)
+    }
+
+    fn show(&self, show: &mut Show<'_>) {
+        self.transmit.show(show);
+        self.receive.show(show);
+        if let Some(attached) = &self.attached {
+            attached.show(show);
+        }
+        self.uplink.show(show);
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {
