@@ -14,9 +14,9 @@ use crate::results::result;
 
 /// Runs a scenario under `seed`, or under its own seed.
 ///
-/// `progress` is called every few milliseconds with the part that is done. It returns whether to continue, or a function
-/// that takes the values of time series that are new since the last such function. The run ends without a result when it
-/// returns false.
+/// `progress` is called every few milliseconds with the part that is done. It returns whether to continue, or a
+/// function that takes the values of time series that are new since the last such function. The run ends without a
+/// result when it returns false.
 ///
 /// Throws a fault, or null for a run that `progress` ended.
 #[wasm_bindgen]
