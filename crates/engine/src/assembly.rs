@@ -58,7 +58,7 @@ use crate::packet::side_tables::SideTables;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
 use crate::spec::{
-    AdapterSpec, CrossbarSpec, EthernetSwitchSpec, LinkId, NodeIndex, NodeSpec, Probes, RouteChange, Transport,
+    AdapterSpec, CrossbarSpec, EthernetSwitchSpec, LinkId, NodeIndex, NodeSpec, Probes, RouteChange, Transport, Watch,
 };
 
 /// A network as its builder describes it.
@@ -78,6 +78,8 @@ pub(crate) struct Description {
     pub transfer_table: Option<SharedTable>,
     /// Flows whose senders become time series.
     pub watched_senders: BTreeSet<FlowId>,
+    /// Events that are recorded one by one.
+    pub watch: Option<Watch>,
 }
 
 impl Description {
@@ -146,7 +148,8 @@ struct Maker<'a> {
 impl<'a> Maker<'a> {
     fn new(network: &'a mut Description, graph: &'a Graph, nodes: &'a DriverNodes, ways: Ways<'a>) -> Self {
         let Description { seed, measured, probes, device_queue_limit, .. } = *network;
-        let Description { nodes: specs, node_names, links, flows, transfer_table, watched_senders, .. } = network;
+        let Description { nodes: specs, node_names, links, flows, transfer_table, watched_senders, watch, .. } =
+            network;
         let control = flows.len() + links.all.len().div_ceil(2);
         let traced = ports::traced_flows(flows, control);
         let (mut crossbars, mut switches, mut adapters) = (Vec::new(), Vec::new(), Vec::new());
@@ -172,7 +175,16 @@ impl<'a> Maker<'a> {
             watched_senders,
             graph,
             nodes,
-            ports: Ports { links, graph, seed, measured, probes, traced, first_pause: 2 * flows.len() as FlowId },
+            ports: Ports {
+                links,
+                graph,
+                seed,
+                measured,
+                probes,
+                traced,
+                first_pause: 2 * flows.len() as FlowId,
+                watch: watch.as_ref(),
+            },
             ways,
             salts: BTreeMap::new(),
             salts_sending: BTreeMap::new(),

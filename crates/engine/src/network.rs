@@ -20,7 +20,7 @@ use crate::observe::transfers::{SharedTable, TransferTable};
 use crate::packet::FlowId;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
-use crate::spec::{FlowSpec, LinkId, LinkSpec, NodeIndex, NodeSpec, Probes, RouteChange, TcpData, Transport};
+use crate::spec::{FlowSpec, LinkId, LinkSpec, NodeIndex, NodeSpec, Probes, RouteChange, TcpData, Transport, Watch};
 
 /// Collects nodes, links and flows; [`NetworkBuilder::build`] makes the network.
 pub struct NetworkBuilder {
@@ -44,6 +44,7 @@ impl NetworkBuilder {
             device_queue_limit: None,
             transfer_table: None,
             watched_senders: BTreeSet::new(),
+            watch: None,
         };
         Self { network }
     }
@@ -110,6 +111,11 @@ impl NetworkBuilder {
         }
     }
 
+    /// Records events one by one: see [`RunResult::watched`]. All other results stay the same.
+    pub fn watch(&mut self, watch: Watch) {
+        self.network.watch = Some(watch);
+    }
+
     /// How many flows there are; the next one added gets this index.
     #[must_use]
     pub fn flow_count(&self) -> u32 {
@@ -123,8 +129,11 @@ impl NetworkBuilder {
     pub fn build(mut self) -> Result<Network, RunError> {
         let transfer_table = self.network.transfer_table.clone();
         let driver = self.network.assemble()?;
-        let Description { measured, probes, node_names, flows, links, .. } = self.network;
-        let report = Report::new(measured, flows.labels, node_names, links.names);
+        let Description { measured, probes, node_names, flows, links, watch, .. } = self.network;
+        let mut report = Report::new(measured, flows.labels, node_names, links.names);
+        if watch.is_some() {
+            report.expect_logs();
+        }
         Ok(Network { driver, report, measured, sampling_interval: probes.interval, transfer_table })
     }
 }

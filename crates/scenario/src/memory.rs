@@ -15,6 +15,7 @@ use crate::plan::outline::{Crossed, Links, Outline};
 use crate::schema::{
     FlowGroup, Impairments, LinkSpec, QueueSpec, ScenarioSpec, SeriesKind, Switch, Transport, VOICE_INTERVAL,
 };
+use crate::watch::WatchSpec;
 
 /// The program with its libraries.
 const PROGRAM: f64 = 8e6;
@@ -56,6 +57,8 @@ const SENDER_GAUGES: f64 = 11.0;
 const CALL_DELAY: f64 = 32.0;
 /// A trace with its buffer.
 const TRACE: f64 = 10_000.0;
+/// A recorded event of a packet, in a log that is cut when it has twice as many as it keeps, and in results.
+const PACKET_EVENT: f64 = 130.0;
 
 /// The users of memory, with their bytes.
 struct Part {
@@ -67,12 +70,12 @@ struct Part {
 ///
 /// # Errors
 /// With what it would take and what there is.
-pub(crate) fn check(scenario: &Scenario) -> Result<(), RunError> {
-    available_memory().map_or(Ok(()), |available| check_within(scenario.spec(), available as f64))
+pub(crate) fn check(scenario: &Scenario, watch: Option<&WatchSpec>) -> Result<(), RunError> {
+    available_memory().map_or(Ok(()), |available| check_within(scenario.spec(), watch, available as f64))
 }
 
-fn check_within(spec: &ScenarioSpec, available: f64) -> Result<(), RunError> {
-    let mut parts = parts(&Outline::new(spec));
+fn check_within(spec: &ScenarioSpec, watch: Option<&WatchSpec>, available: f64) -> Result<(), RunError> {
+    let mut parts = parts(&Outline::new(spec), watch);
     let total: f64 = parts.iter().map(|part| part.bytes).sum();
     if total <= available {
         return Ok(());
@@ -93,10 +96,16 @@ fn check_within(spec: &ScenarioSpec, available: f64) -> Result<(), RunError> {
 /// results.
 #[must_use]
 pub fn memory_estimate(scenario: &Scenario) -> f64 {
-    parts(&Outline::new(scenario.spec())).iter().map(|part| part.bytes).sum()
+    parts(&Outline::new(scenario.spec()), None).iter().map(|part| part.bytes).sum()
 }
 
-fn parts(outline: &Outline<'_>) -> Vec<Part> {
+/// The same with the events that `watch` asks for.
+#[must_use]
+pub fn memory_estimate_watched(scenario: &Scenario, watch: &WatchSpec) -> f64 {
+    parts(&Outline::new(scenario.spec()), Some(watch)).iter().map(|part| part.bytes).sum()
+}
+
+fn parts(outline: &Outline<'_>, watch: Option<&WatchSpec>) -> Vec<Part> {
     let queues = queues(outline);
     let mut parts = vec![Part { what: "program and libraries".into(), bytes: PROGRAM }];
     let mut add = |count: f64, what: &str, bytes: f64| {
@@ -125,6 +134,10 @@ fn parts(outline: &Outline<'_>) -> Vec<Part> {
     add(delays, "delays of packets of calls", delays * CALL_DELAY);
     let traces = outline.spec.traces.len() as f64;
     add(traces, "traces", traces * TRACE);
+    if let Some(watch) = watch {
+        let events = watch.links.len() as f64 * watch.most as f64;
+        add(events, "recorded events of packets", events * PACKET_EVENT);
+    }
     parts
 }
 

@@ -15,6 +15,7 @@ use crate::observe::flow_table::FlowTable;
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::loss_counters::LossCounters;
 use crate::observe::outcomes::{Outcome, Outcomes};
+use crate::observe::packet_recorder::PacketRecorder;
 use crate::observe::queue_counters::{QueueCounters, QueueRecord, QueueTotals};
 use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
 use crate::observe::reported::{AdapterReport, ControlCount, FlowLabels, LinkReport, PortReport, QueueReport};
@@ -24,6 +25,7 @@ use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, adapter_tabl
 use crate::observe::transfers::TransferSummary;
 use crate::observe::voice::{self, Playout};
 use crate::observe::warnings::{self, DeviceDrops};
+use crate::observe::watched::{PacketLog, Watched};
 use crate::packet::{FlowId, flow_key};
 use crate::spec::LinkId;
 
@@ -61,6 +63,8 @@ pub struct Report {
     playouts: BTreeMap<usize, Playout>,
     links: LinkTable,
     series: Vec<Series>,
+    /// The logs of packets by their places, if events are recorded.
+    packet_logs: Option<BTreeMap<usize, PacketLog>>,
     violation: Option<String>,
     trace_error: Option<RunError>,
 }
@@ -92,6 +96,7 @@ impl Report {
             playouts: BTreeMap::new(),
             links: LinkTable::new(links),
             series: Vec::new(),
+            packet_logs: None,
             violation: None,
             trace_error: None,
         }
@@ -300,6 +305,28 @@ impl Report {
             let full_name = format!("{name}/{}", self.labels.name_of_flow(watched.flow));
             self.gauge_series("queue_flow", &full_name, watched.series);
         }
+        if let Some(recorder) = record.recorder.take() {
+            self.packets_of_queue(name, &mut recorder.lock());
+        }
+    }
+
+    /// Has room for recorded events.
+    pub(crate) fn expect_logs(&mut self) {
+        self.packet_logs = Some(BTreeMap::new());
+    }
+
+    fn packets_of_queue(&mut self, name: &str, recorder: &mut PacketRecorder) {
+        let labels = &self.labels;
+        let flow_name = |direction: usize| {
+            let (flow, flows) = (direction / 2, labels.rows.flows());
+            match (flow.checked_sub(flows), direction % 2) {
+                (Some(about), _) => format!("{} (control)", labels.name_of_flow(about as FlowId)),
+                (None, 0) => labels.name_of_flow(flow as FlowId).to_owned(),
+                (None, _) => format!("{} (ACKs)", labels.name_of_flow(flow as FlowId)),
+            }
+        };
+        let log = recorder.close(name, self.measured.to, flow_name);
+        self.packet_logs.get_or_insert_default().insert(recorder.place, log);
     }
 
     /// The queue holds `held` packets of all flows together.
@@ -421,6 +448,7 @@ impl Report {
             adapters: adapter_table(&self.adapters),
             deadlock,
             series: self.series,
+            watched: self.packet_logs.map(|logs| Watched { packets: logs.into_values().collect() }),
             warnings,
             ..RunResult::default()
         };

@@ -72,13 +72,16 @@ impl EthernetSwitch {
         let row = self.entry(packet).row() as usize;
         let counters = &mut self.ports[number].record.counters;
         counters.waited(1, len_bytes, packet.time, end);
+        if packet.time <= end {
+            self.ports[number].record_passage(packet, None);
+        }
         if self.rows.is_control(packet.flow_id()) {
             self.control_count.held += 1;
             return;
         }
         backlog.packets += 1;
         backlog.bytes += len_bytes;
-        counters.arrival_at(row, packet.time);
+        self.ports[number].record.counters.arrival_at(row, packet.time);
     }
 
     /// For deadlock detection, but for what the buffers hold.
