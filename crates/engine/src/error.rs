@@ -26,7 +26,7 @@ pub enum RunError {
     /// A discipline or a controller from outside the simulator cannot be made.
     #[error("{0}")]
     Custom(String),
-    /// The events of a part of the network that it does not have were to be recorded.
+    /// The caller asked for the events of a part that the network does not have.
     #[error("{0}")]
     Watch(String),
     /// Packets were lost or made up: a fault in the simulator itself.

@@ -46,6 +46,6 @@ pub use observe::results::{EngineStats, RunResult};
 pub use observe::so_far::{RunSoFar, SeriesSoFar};
 pub use observe::trace::TraceSpec;
 pub use observe::transfers::{Transfer, TransferTable};
-pub use observe::watched::{LoggedPacket, PacketEvent, PacketLog, Watched};
+pub use observe::watched::{CrossbarLog, LoggedPacket, LoggedPause, PacketEvent, PacketLog, PauseLog, Watched};
 pub use packet::{FlowId, Packet};
 pub use spec::*;

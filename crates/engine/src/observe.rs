@@ -13,6 +13,8 @@ pub(crate) mod machine;
 pub(crate) mod meter;
 pub(crate) mod outcomes;
 pub(crate) mod packet_recorder;
+pub(crate) mod pause_recorder;
+pub(crate) mod phase_recorder;
 pub(crate) mod queue_counters;
 pub(crate) mod queue_series;
 pub(crate) mod report;

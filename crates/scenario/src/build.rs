@@ -65,8 +65,7 @@ pub(crate) fn network(
     let losing = links::losing_flows(&plan, scenario);
     let host_times = HostTimes::new(&plan, scenario);
     if let Some(watch) = watch {
-        let number = |name: &str| plan.links.iter().position(|link| link.name == *name);
-        builder.watch(watch.watch(|name| number(name).map(|number| number as u32)));
+        builder.watch(watch.of_plan(&plan));
     }
     for (index, node) in std::mem::take(&mut plan.nodes).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {

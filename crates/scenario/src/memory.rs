@@ -4,6 +4,7 @@
 //! compares. The number of parts follows from the scenario. The data in buffers is bounded by the windows of the flows,
 //! the limits of the queues and the rates of the sources.
 
+mod recorded;
 mod waiting;
 
 use forebay_engine::{Packet, RunError, available_memory};
@@ -57,8 +58,6 @@ const SENDER_GAUGES: f64 = 11.0;
 const CALL_DELAY: f64 = 32.0;
 /// A trace with its buffer.
 const TRACE: f64 = 10_000.0;
-/// A recorded event of a packet, in a log that is cut when it has twice as many as it keeps, and in results.
-const PACKET_EVENT: f64 = 130.0;
 
 /// The users of memory, with their bytes.
 struct Part {
@@ -134,9 +133,8 @@ fn parts(outline: &Outline<'_>, watch: Option<&WatchSpec>) -> Vec<Part> {
     add(delays, "delays of packets of calls", delays * CALL_DELAY);
     let traces = outline.spec.traces.len() as f64;
     add(traces, "traces", traces * TRACE);
-    if let Some(watch) = watch {
-        let events = watch.links.len() as f64 * watch.most as f64;
-        add(events, "recorded events of packets", events * PACKET_EVENT);
+    for (what, count, bytes) in watch.into_iter().flat_map(|watch| recorded::recorded(outline, watch)) {
+        add(count, what, count * bytes);
     }
     parts
 }

@@ -6,6 +6,7 @@ use forebay_document::did_you_mean;
 use forebay_engine::{LinkId, RunError, Watch};
 use forebay_units::{Span, Time};
 
+use crate::plan::Plan;
 use crate::plan::outline::{Direction, Links, Outline};
 
 /// With more names than this, the nearest is not searched.
@@ -58,15 +59,16 @@ impl WatchSpec {
         Err(RunError::Watch(format!("{message}\nhint: {help}")))
     }
 
-    /// The watch of a network whose links `number` finds by their names.
-    pub(crate) fn watch(&self, number: impl Fn(&str) -> Option<LinkId>) -> Watch {
-        let links = self.links.iter().filter_map(|name| number(name)).collect();
+    /// The same for the network of `plan`, which numbers links in their order.
+    pub(crate) fn of_plan(&self, plan: &Plan<'_>) -> Watch {
+        let number = |name: &String| plan.links.iter().position(|link| link.name == *name);
+        let links = self.links.iter().filter_map(number).map(|number| number as LinkId).collect();
         let at = |span| Time::ZERO.saturating_add(span);
         Watch { links, from: at(self.from), to: at(self.to), most: self.most }
     }
 }
 
-/// What is known about a name.
+/// The kind of part that a name belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     Nothing,

@@ -1,5 +1,5 @@
-//! Events of a run that are recorded one by one: they are complete, they agree with counters and series, and they change
-//! no result.
+//! Events of a run that are recorded one by one: they are complete and agree with counters and series, and to record
+//! them changes no result.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use forebay_engine::{LoggedPacket, PacketEvent, PacketLog, RunResult, Watched};
+use forebay_engine::{CrossbarLog, LoggedPacket, LoggedPause, PacketEvent, PacketLog, PauseLog, RunResult, Watched};
 use forebay_scenario::{Scenario, WatchSpec, memory_estimate, memory_estimate_watched, names, run, run_watched};
 use forebay_units::Span;
 use proptest::prelude::*;
-use support::disciplines;
+use support::{LOSSLESS, TWO_SWITCHES, Timing, classed, disciplines, flows, load as load_ethernet};
 
 const PICOSECONDS: f64 = 1e12;
 /// More events than any log here has.
@@ -98,8 +98,7 @@ fn check_series(log: &PacketLog, result: &RunResult, (from, to): (Span, Span)) -
     let Some(packets) = of("length_packets") else { return 0 };
     let last = if log.is_cut { log.events.last().unwrap().time.picoseconds() } else { to.picoseconds() };
     for (index, value) in packets.values.iter().enumerate() {
-        let at = (packets.start_s * PICOSECONDS).round() as u64
-            + index as u64 * (packets.interval_s * PICOSECONDS).round() as u64;
+        let at = (index as u64 + 1) * (packets.interval_s * PICOSECONDS).round() as u64;
         if at <= from.picoseconds() || at > last {
             continue;
         }
@@ -155,6 +154,7 @@ fn compare(scenario: &Scenario, most_queues: usize, has_warmup: bool) -> Watched
             check_table(log, &result);
         }
     }
+    check_pauses(&watched, scenario, &result);
     watched
 }
 
@@ -317,6 +317,195 @@ fn acks_are_a_flow_of_their_own() {
     assert_eq!(log.link, "r->b");
     let names: BTreeSet<&str> = log.flow_names.iter().map(String::as_str).collect();
     assert_eq!(names, BTreeSet::from(["there", "back (ACKs)"]));
+}
+
+/// Checks that the phases of a switch are matchings of what waits, and that a packet comes to the queue of each matched
+/// output then. Returns how many packets crossed.
+fn check_phases(log: &CrossbarLog, outputs: &[PacketLog]) -> u64 {
+    let ports = log.ports;
+    assert_eq!(outputs.len(), ports);
+    let arrivals: Vec<BTreeMap<u64, u64>> = outputs
+        .iter()
+        .map(|output| {
+            let mut arrivals = BTreeMap::new();
+            for event in &output.events {
+                if matches!(event.event, PacketEvent::Enqueued | PacketEvent::DroppedOnArrival) {
+                    *arrivals.entry(event.time.picoseconds()).or_default() += 1;
+                }
+            }
+            arrivals
+        })
+        .collect();
+    let mut crossed = vec![BTreeMap::new(); ports];
+    let mut left: Option<Vec<u16>> = None;
+    assert!(log.times.is_sorted());
+    assert_eq!((log.matchings.len(), log.lengths.len()), (log.times.len() * ports, log.times.len() * ports * ports));
+    let phases = log.times.iter().zip(log.matchings.chunks(ports).zip(log.lengths.chunks(ports * ports)));
+    for (time, (matching, lengths)) in phases {
+        assert!(lengths.iter().any(|&length| length > 0), "a phase in which nothing waits");
+        if let Some(left) = left {
+            assert!(left.iter().zip(lengths).all(|(left, length)| left <= length), "packets leave at phases alone");
+        }
+        let mut after = lengths.to_vec();
+        for (input, &output) in matching.iter().enumerate().filter(|(_, output)| **output >= 0) {
+            let (output, time) = (output as usize, time.picoseconds());
+            assert!(after[input * ports + output] > 0, "a scheduler matches what waits");
+            after[input * ports + output] -= 1;
+            assert_eq!(crossed[output].insert(time, 1), None, "two inputs for one output");
+        }
+        left = Some(after);
+    }
+    assert!(crossed == arrivals);
+    crossed.iter().map(|times| times.len() as u64).sum()
+}
+
+#[test]
+fn the_phases_of_crossbars_are_recorded() {
+    let text = |fabric: &str| {
+        format!(
+            r#"
+            duration = "30 ms"
+            probes.interval = "1 ms"
+            [topology.switch]
+            ports = 4
+            input = {{ rate = "100 Mbps", delay = "1 us" }}
+            output = {{ rate = "100 Mbps", delay = "1 us", queue.drop_tail = {{ limit = "20 packets" }} }}
+            fabric = {fabric}
+            load = "uniform"
+            [[flows]]
+            name = "cells"
+            transport.cells = {{ size = "500 B", load = 0.9 }}
+            "#
+        )
+    };
+    for fabric in [
+        "{ cioq = { scheduler = \"islip\", speedup = 2 } }",
+        "{ cioq = { scheduler = \"mwm\", voq_limit = \"4 packets\" } }",
+        "{ cioq = { scheduler = \"pim\" } }",
+        "{ cioq = { scheduler = \"wavefront\" } }",
+        "\"input_queued\"",
+    ] {
+        let scenario = load(&text(fabric), &[]);
+        let watched = compare(&scenario, 9, false);
+        let [log] = &watched.crossbars[..] else { panic!("{fabric}: {watched:?}") };
+        assert_eq!((log.ports, log.is_cut), (4, false));
+        assert!(check_phases(log, &watched.packets) > 500, "{fabric}");
+
+        // A window, and a full log.
+        let cut = simulate_watched(&scenario, &watch(&[], 10, 20, 100)).1;
+        let (cut, from) = (&cut.crossbars[0], Span::from_milliseconds(10).picoseconds());
+        let first = log.times.partition_point(|time| time.picoseconds() < from);
+        assert!(cut.is_cut);
+        assert_eq!(cut.times, log.times[first..first + 25]);
+        assert_eq!(cut.matchings, log.matchings[4 * first..4 * (first + 25)]);
+        assert_eq!(cut.lengths, log.lengths[16 * first..16 * (first + 25)]);
+    }
+}
+
+/// The time for which each class of a link was stopped between two times, from the log.
+fn stopped(log: &PauseLog, from_s: f64, to_s: f64) -> BTreeMap<Option<u8>, f64> {
+    let (mut since, mut stopped, mut before) = (BTreeMap::new(), BTreeMap::new(), 0.0);
+    for event in &log.events {
+        let time = event.time.seconds();
+        assert!(time >= before);
+        before = time;
+        let pause = if event.is_stopped {
+            assert_eq!(since.insert(event.class, time), None, "{} is stopped twice", log.link);
+            0.0
+        } else {
+            let since: f64 = since.remove(&event.class).unwrap();
+            (time.min(to_s) - since.max(from_s)).max(0.0)
+        };
+        *stopped.entry(event.class).or_insert(0.0) += pause;
+    }
+    for (class, since) in since {
+        *stopped.entry(class).or_insert(0.0) += to_s - since.max(from_s);
+    }
+    stopped
+}
+
+/// Checks the pauses of all ports and adapters of a whole run against their tables.
+fn check_pauses(watched: &Watched, scenario: &Scenario, result: &RunResult) {
+    let logs: BTreeMap<&str, &PauseLog> = watched.pauses.iter().map(|log| (log.link.as_str(), log)).collect();
+    let links = names::links(scenario.spec());
+    let mut found = 0;
+    for table in [&result.queues, &result.adapters] {
+        let has_pauses = table.columns.iter().any(|(name, _)| *name == "paused_s");
+        for (row, name) in table.texts("name").iter().enumerate().filter(|_| has_pauses) {
+            // An adapter has the name of its node, and its link that of both ends.
+            let begin = format!("{name}->");
+            let link = links.iter().find(|link| *link == name || link.starts_with(&begin)).map_or(name, String::as_str);
+            let log = logs.get(link);
+            let classes = log.map(|log| stopped(log, result.warmup_s, result.duration_s));
+            let of_log = classes.iter().flat_map(BTreeMap::values).copied().fold(0.0, f64::max);
+            let paused_s = table.floats("paused_s")[row];
+            assert!((of_log - paused_s).abs() < 1e-9, "{name}: {of_log} s, not {paused_s} s");
+            found += usize::from(log.is_some());
+        }
+    }
+    assert_eq!(found, logs.len(), "{:?}", logs.keys());
+}
+
+/// As [`LOSSLESS`], with PAUSE by class.
+const BY_CLASS: &str = r#"
+link = { rate = "10 Gbps", delay = "500 ns" }
+switch = { memory = "600 KB", priority_pause = { high = "280 KB", low = "260 KB" } }
+adapter = { egress_memory = "300 KB", priority_pause = { high = "140 KB", low = "130 KB" } }
+"#;
+
+#[test]
+fn pauses_are_those_of_the_tables() {
+    let culprits = flows("culprit", &["2", "3", "4", "5"], "6", "rate = \"5 Gbps\"");
+    let all = |by_class: bool| {
+        let lossless = if by_class { BY_CLASS } else { LOSSLESS };
+        let flows = [culprits.clone(), classed("victim", 5, &["1"], "7", "rate = \"5 Gbps\"")].concat();
+        load_ethernet(&Timing::new(2.0, 8.0).sampled("100 us"), &[lossless, TWO_SWITCHES].concat(), &flows)
+    };
+    for by_class in [false, true] {
+        let scenario = all(by_class);
+        let watched = compare(&scenario, usize::MAX, true);
+        assert!(watched.pauses.len() >= 3, "{:?}", watched.pauses);
+        let is_by_class = |log: &PauseLog| log.events.iter().all(|event| event.class.is_some() == by_class);
+        assert!(watched.pauses.iter().all(|log| !log.is_cut && is_by_class(log)));
+        assert!(watched.pauses.iter().map(|log| log.events.len()).sum::<usize>() > 20);
+
+        // A window begins with the classes that are stopped, and a log that is full ends.
+        for log in &watched.pauses {
+            let (from, to) = (Span::from_milliseconds(3), Span::from_milliseconds(5));
+            let cut = WatchSpec { links: Vec::new(), from, to, most: 3 };
+            let cut = simulate_watched(&scenario, &cut).1;
+            let cut = cut.pauses.iter().find(|cut| cut.link == log.link);
+            let begin = forebay_units::Time::ZERO + from;
+            let before = log.events.iter().filter(|event| event.time < begin);
+            let mut stopped = BTreeMap::new();
+            stopped.extend(before.map(|event| (event.class, event.is_stopped)));
+            let stopped = stopped.iter().filter(|(_, is_stopped)| **is_stopped);
+            let at_begin = stopped.map(|(&class, _)| LoggedPause { time: begin, class, is_stopped: true });
+            let end = forebay_units::Time::ZERO + to;
+            let later = log.events.iter().copied().filter(|event| event.time >= begin && event.time <= end);
+            let expected: Vec<LoggedPause> = at_begin.chain(later).collect();
+            let events = cut.map_or(&[][..], |cut| &cut.events);
+            assert_eq!(events, &expected[..expected.len().min(3)], "{}", log.link);
+            assert_eq!(cut.is_some_and(|cut| cut.is_cut), expected.len() > 3);
+        }
+    }
+}
+
+#[test]
+fn marks_and_probes_of_congestion_management_are_recorded() {
+    let culprits = flows("culprit", &["2", "3", "4", "5"], "6", "rate = \"5 Gbps\"");
+    let mut marking = BTreeSet::new();
+    for scheme in ["ecm", "e2cm", "qcn", "fecn", "dbp", "dcqcn"] {
+        let ethernet = format!("congestion_management = \"{scheme}\"\n{LOSSLESS}{TWO_SWITCHES}");
+        let scenario = load_ethernet(&Timing::new(0.0, 5.0).sampled("50 us"), &ethernet, &culprits);
+        let watched = compare(&scenario, usize::MAX, false);
+        let control = watched.packets.iter().flat_map(|log| &log.flow_names).filter(|name| name.ends_with("(control)"));
+        // Probes of E2CM, and the frames of FECN that discover rates, queue with data.
+        assert_eq!(control.count() > 0, ["e2cm", "fecn"].contains(&scheme), "{scheme}");
+        let marks = watched.packets.iter().map(|log| count(log, PacketEvent::Marked)).sum::<u64>();
+        marking.extend((marks > 0).then_some(scheme));
+    }
+    assert_eq!(marking, BTreeSet::from(["dcqcn"]));
 }
 
 #[test]

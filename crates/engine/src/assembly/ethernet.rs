@@ -211,7 +211,7 @@ impl Maker<'_> {
             ports.push(SwitchPort::new(SwitchPortParts {
                 control: ControlPort::new(
                     PauseTx::new(spec.flow_control, rate),
-                    PauseRx::new(view.pause_by_class, rate, spec.reaction),
+                    PauseRx::new(view.pause_by_class, rate, spec.reaction).watched(self.ports.watch),
                 ),
                 link,
                 incoming,
@@ -263,6 +263,7 @@ impl Maker<'_> {
             destinations: Vec::new(),
             attached: AttachedParts::default(),
             checkpoints: Checkpoints::new(Some(self.measured.from), self.probes.interval.filter(|_| sampled)),
+            watch: self.ports.watch.cloned(),
             spec,
         };
         adapter_flows.add_flows(&mut parts, node, self.seed, sampled)?;

@@ -6,6 +6,7 @@ use crate::spec::Watch;
 
 /// Keeps the earliest events. They may come in any order, for parts of a network decide about departures before, and
 /// count them after, their time. Events of one time keep the order in which they came.
+#[derive(Debug)]
 pub(crate) struct EventLog<E> {
     from: Time,
     to: Time,
@@ -15,10 +16,10 @@ pub(crate) struct EventLog<E> {
     full_from: Option<Place>,
 }
 
-/// The place in the order of events. What the window begins with comes before the events at its begin.
+/// The place in the order of events: the state with which the window begins comes before the events at its begin.
 type Place = (Time, bool);
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Timed<E> {
     time: Time,
     is_event: bool,

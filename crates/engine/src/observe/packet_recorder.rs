@@ -1,7 +1,7 @@
 //! Records the packets of a queue, one event after the other.
 //!
 //! A packet has no number of its own. In a queue its time of arrival, its flow and its sequence number do not change,
-//! so these find it again; of packets that have all of them in common, the first to come is the first to go.
+//! so these find it again. Of packets that have all of them in common, the first to come is the first to go.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

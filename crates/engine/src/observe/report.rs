@@ -15,9 +15,9 @@ use crate::observe::flow_table::FlowTable;
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::loss_counters::LossCounters;
 use crate::observe::outcomes::{Outcome, Outcomes};
-use crate::observe::packet_recorder::PacketRecorder;
 use crate::observe::queue_counters::{QueueCounters, QueueRecord, QueueTotals};
 use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
+use crate::observe::report::logs::Logs;
 use crate::observe::reported::{AdapterReport, ControlCount, FlowLabels, LinkReport, PortReport, QueueReport};
 use crate::observe::results::RunResult;
 use crate::observe::sender_series::SenderSeries;
@@ -25,11 +25,12 @@ use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, adapter_tabl
 use crate::observe::transfers::TransferSummary;
 use crate::observe::voice::{self, Playout};
 use crate::observe::warnings::{self, DeviceDrops};
-use crate::observe::watched::{PacketLog, Watched};
+use crate::observe::watched::Watched;
 use crate::packet::{FlowId, flow_key};
 use crate::spec::LinkId;
 
 mod conservation;
+mod logs;
 
 /// Kinds of packets by direction.
 const PACKETS: [&str; 2] = ["data packets", "ACKs"];
@@ -63,8 +64,8 @@ pub struct Report {
     playouts: BTreeMap<usize, Playout>,
     links: LinkTable,
     series: Vec<Series>,
-    /// The logs of packets by their places, if events are recorded.
-    packet_logs: Option<BTreeMap<usize, PacketLog>>,
+    /// If events are recorded one by one.
+    logs: Option<Logs>,
     violation: Option<String>,
     trace_error: Option<RunError>,
 }
@@ -96,7 +97,7 @@ impl Report {
             playouts: BTreeMap::new(),
             links: LinkTable::new(links),
             series: Vec::new(),
-            packet_logs: None,
+            logs: None,
             violation: None,
             trace_error: None,
         }
@@ -310,25 +311,6 @@ impl Report {
         }
     }
 
-    /// Has room for recorded events.
-    pub(crate) fn expect_logs(&mut self) {
-        self.packet_logs = Some(BTreeMap::new());
-    }
-
-    fn packets_of_queue(&mut self, name: &str, recorder: &mut PacketRecorder) {
-        let labels = &self.labels;
-        let flow_name = |direction: usize| {
-            let (flow, flows) = (direction / 2, labels.rows.flows());
-            match (flow.checked_sub(flows), direction % 2) {
-                (Some(about), _) => format!("{} (control)", labels.name_of_flow(about as FlowId)),
-                (None, 0) => labels.name_of_flow(flow as FlowId).to_owned(),
-                (None, _) => format!("{} (ACKs)", labels.name_of_flow(flow as FlowId)),
-            }
-        };
-        let log = recorder.close(name, self.measured.to, flow_name);
-        self.packet_logs.get_or_insert_default().insert(recorder.place, log);
-    }
-
     /// The queue holds `held` packets of all flows together.
     fn check_queue(&mut self, name: &str, counters: &QueueCounters, held: u64) {
         let mut queued = 0;
@@ -448,7 +430,7 @@ impl Report {
             adapters: adapter_table(&self.adapters),
             deadlock,
             series: self.series,
-            watched: self.packet_logs.map(|logs| Watched { packets: logs.into_values().collect() }),
+            watched: self.logs.map(Watched::from),
             warnings,
             ..RunResult::default()
         };

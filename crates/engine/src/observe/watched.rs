@@ -2,11 +2,15 @@
 
 use forebay_qdisc::{Rate, Time};
 
-/// What a run recorded for its [`Watch`](crate::Watch).
+/// The events that a run recorded for its [`Watch`](crate::Watch).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Watched {
     /// One for each watched link, in their order.
     pub packets: Vec<PacketLog>,
+    /// One for each crossbar.
+    pub crossbars: Vec<CrossbarLog>,
+    /// One for each link that was stopped in the window, in the order of links.
+    pub pauses: Vec<PauseLog>,
 }
 
 /// The packets of a queue in the order of time.
@@ -25,7 +29,7 @@ pub struct PacketLog {
     pub is_cut: bool,
 }
 
-/// What happens to a packet.
+/// One event of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedPacket {
     /// When.
@@ -54,4 +58,44 @@ pub enum PacketEvent {
     Departed,
     /// It is marked with CE, in addition to one of the others, before or after it.
     Marked,
+}
+
+/// The phases of a crossbar in the order of time. A phase in which nothing waits is left out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CrossbarLog {
+    /// The node.
+    pub node: String,
+    /// How many inputs it has, and how many outputs.
+    pub ports: usize,
+    /// When each phase is.
+    pub times: Vec<Time>,
+    /// The output that each input is matched to, or -1: for each phase as many as there are ports.
+    pub matchings: Vec<i16>,
+    /// The packets that wait before the phase: for each phase and input as many numbers as there are outputs. Larger
+    /// numbers are 65535.
+    pub lengths: Vec<u16>,
+    /// Whether the log was full before the end of its window.
+    pub is_cut: bool,
+}
+
+/// When PAUSE stopped a link, in the order of time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PauseLog {
+    /// The link.
+    pub link: String,
+    /// The changes. Classes that are stopped at the begin of the window come first, as stopped then.
+    pub events: Vec<LoggedPause>,
+    /// Whether the log was full before the end of its window.
+    pub is_cut: bool,
+}
+
+/// A link, or a class on it, is stopped or goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoggedPause {
+    /// When.
+    pub time: Time,
+    /// The class; `None` for all classes together.
+    pub class: Option<u8>,
+    /// Whether it is stopped from then on.
+    pub is_stopped: bool,
 }

@@ -156,6 +156,7 @@ impl Node for Adapter {
         }
         self.control_count.held += self.receive.finish(self.rows, report);
         report.link(self.uplink.finish(&report.measured()));
+        report.pauses(self.uplink.number(), &mut self.control.obeyed);
         report.lost(&self.lost);
         report.control(self.control_count);
         report.adapter(AdapterReport {

@@ -19,6 +19,7 @@ impl EthernetSwitch {
         for port in &mut self.ports {
             port.revoke(end);
             report.link(port.link.finish(&measured));
+            report.pauses(port.link.number(), &mut port.control.obeyed);
             port.count_rest();
         }
         let mut waits = self.port_waits(end);

@@ -106,7 +106,8 @@ impl QueueCounters {
             RowOrder::Scattered(_) => (sorted[place].0 as usize, sorted[place].1 as usize),
             RowOrder::Given(directions) => (directions[place] as usize, place),
         };
-        let is_in_use = |row: usize| self.let_in_of(row) != LetIn::default() || self.flows[row] != FlowAtQueue::default();
+        let is_in_use =
+            |row: usize| self.let_in_of(row) != LetIn::default() || self.flows[row] != FlowAtQueue::default();
         (0..self.flows.len()).map(numbered).filter(move |&(_, row)| is_in_use(row))
     }
 
