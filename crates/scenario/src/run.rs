@@ -58,23 +58,25 @@ pub fn run_watched(
     watch: &WatchSpec,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
-    run_by(Network::run, scenario, seed, Some(watch), None, None, control)
+    run_shown(scenario, seed, Some(watch), &mut |fraction, _| control(fraction))
 }
 
-/// As [`run`] without traces; `control` also gets the run so far, whose time series it may show.
+/// As [`run`] or [`run_watched`], without traces; once the network is built, `control` also gets the run so far, whose
+/// time series it may show.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`run_watched`].
 pub fn run_shown(
     scenario: &Scenario,
     seed: Option<u64>,
+    watch: Option<&WatchSpec>,
     control: &mut dyn FnMut(f64, Option<&RunSoFar<'_>>) -> bool,
 ) -> Result<RunResult, RunError> {
     let control = std::cell::RefCell::new(control);
     let run = |network: Network, _: &mut dyn FnMut(f64) -> bool| {
         network.run_shown(&mut |fraction, so_far| (control.borrow_mut())(fraction, Some(so_far)))
     };
-    run_by(run, scenario, seed, None, None, &mut |fraction| (control.borrow_mut())(fraction, None))
+    run_by(run, scenario, seed, watch, None, None, &mut |fraction| (control.borrow_mut())(fraction, None))
 }
 
 /// As [`run_on`], also where several threads are slower than one.

@@ -24,7 +24,7 @@ fn series_of_a_run_grow_to_those_of_its_result() {
         let overrides = overrides.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let scenario = Scenario::load(&text, path.to_str().unwrap(), &overrides).unwrap();
         let mut shown: BTreeMap<(&str, String, String), Vec<f64>> = BTreeMap::new();
-        let shown_run = run_shown(&scenario, None, &mut |_, so_far| {
+        let shown_run = run_shown(&scenario, None, None, &mut |_, so_far| {
             if let Some(so_far) = so_far {
                 so_far.series(&mut |series| {
                     let values = shown.entry((series.kind, series.name.into(), series.quantity.into())).or_default();

@@ -11,8 +11,9 @@ use crate::check::load;
 use crate::convert::{Entries, numbers, texts};
 use crate::fault;
 use crate::results::result;
+use crate::watched;
 
-/// Runs a scenario under `seed`, or under its own seed.
+/// Runs a scenario under `seed`, or under its own seed, and records the events that `watch` asks for, if it is defined.
 ///
 /// `progress` is called every few milliseconds with the part that is done. It returns whether to continue, or a
 /// function that takes the values of time series that are new since the last such function. The run ends without a
@@ -25,6 +26,7 @@ pub fn run(
     overrides: &Array,
     files: &JsValue,
     seed: Option<u64>,
+    watch: &JsValue,
     progress: &Function,
 ) -> Result<JsValue, JsValue> {
     let scenario = load(text, overrides, files)?;
@@ -36,8 +38,9 @@ pub fn run(
         }
         wants.is_truthy()
     };
-    let run = forebay_scenario::run_shown(&scenario, seed, &mut control).map_err(|error| fault::run(&error))?;
-    Ok(result(run))
+    let watch = watched::watch(watch);
+    let run = forebay_scenario::run_shown(&scenario, seed, watch.as_ref(), &mut control);
+    Ok(result(run.map_err(|error| fault::run(&error))?))
 }
 
 /// How many values of each series the page has.

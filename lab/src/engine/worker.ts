@@ -35,7 +35,7 @@ function answer(id: number, request: Request): unknown {
     case "fitted":
       return fittedQueue(request.discipline, request.parameters, request.rate, request.limit);
     case "run":
-      return run(request.text, request.overrides, request.files, request.seed, progress(id));
+      return run(request.text, request.overrides, request.files, request.seed, request.watch, progress(id));
     case "replay":
       return replay(request.capture, request.options, progressOfReplay(id));
   }
