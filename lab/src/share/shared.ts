@@ -16,6 +16,13 @@ export interface Shared {
   overrides?: Override[] | undefined;
 }
 
+/** The queues of a comparison. Where the scenario runs as it is written (undefined), its discipline has `written` as
+ *  its name: a comparison keeps the parameters that the scenario gives to it. */
+export function queuesOf(contenders: readonly (string | undefined)[], written: string | undefined): string[] {
+  const isSingle = contenders.length === 1 && contenders[0] === undefined;
+  return isSingle ? [] : [...new Set(contenders.map(it => it ?? written ?? "drop_tail"))];
+}
+
 /** A text of the root of a scenario, such as `name`. */
 export function rootText(text: string, key: string): string | undefined {
   const node = entryOf(parse(text).root, key)?.node;
