@@ -142,8 +142,8 @@ describe("a link", () => {
       "{",
       '{"queues":"red"}',
       '{"queues":[1]}',
-      '{"seed":-1}',
-      '{"seed":1.5}',
+      '{"seed":"-1"}',
+      '{"seed":1}',
       '{"at":1}',
     ];
     const more = [
@@ -188,6 +188,15 @@ function sealed(plain: string): string {
   }
   return forged(packed, directory.getUint32(at + 16, true));
 }
+
+it("keeps seeds beyond the integers of a number", () => {
+  const seed = 2n ** 64n - 1n;
+  const of = shared({ seed });
+  expect(decodeShared(code(of)).shared?.seed).toBe(seed);
+  expect(commandOf(of)).toBe("forebay run first.toml --seed 18446744073709551615");
+  expect(notebookOf(of)).toContain("seed=18446744073709551615");
+  expect(decodeShared(sealed('{"seed":"18446744073709551616"}\n')).problem).toMatch(/damaged/);
+});
 
 describe("the queues of a comparison", () => {
   it("are none for a single run, and have the name of the scenario's own", () => {

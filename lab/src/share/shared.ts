@@ -10,8 +10,8 @@ export interface Shared {
   queues: string[];
   /** The path of the queue that they replace. Default: the bottleneck's. */
   at?: string | undefined;
-  /** The seed in place of the scenario's. */
-  seed?: number | undefined;
+  /** The seed in place of the scenario's: up to 2^64 - 1, beyond the integers of a number. */
+  seed?: number | bigint | undefined;
   /** Values that replace those of the text. */
   overrides?: Override[] | undefined;
 }
