@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import http.client
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -238,6 +239,11 @@ def test_a_page_that_was_not_built_says_how(tmp_path: Path) -> None:
         site.load(ROOT / "python/forebay/lab/absent")
     with pytest.raises(InputError, match="comes without the lab"):
         site.load(tmp_path / "lib/forebay/lab/site")
+
+
+def test_the_page_has_the_policy_of_the_header_for_servers_without_it() -> None:
+    written = (ROOT / "lab/vite.config.ts").read_text(encoding="utf-8")
+    assert "; ".join(re.findall(r'^  "(\S+-(?:src|uri|action) .*)",$', written, re.MULTILINE)) == server.POLICY
 
 
 def test_a_link_that_is_too_long_is_refused() -> None:
