@@ -2813,6 +2813,39 @@ class Trace(BaseModel):
     """
 
 
+class Pin1(BaseModel):
+    """
+    As it is written in a table.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    key: str
+    """
+    The value: a path as in `--set`.
+    """
+    from_: Annotated[float | str | None, Field(alias="from")] = None
+    """
+    The lower bound, with a unit if the value has one.
+    """
+    to: float | str | None = None
+    """
+    The upper bound, with a unit if the value has one.
+    """
+    label: str | None = None
+    """
+    The text next to the slider. Default: the key.
+    """
+
+
+Pin = TypeAliasType("Pin", str | Pin1)
+"""
+A value that has a slider: its key, such as "topology.star.bottleneck.rate"; in a table also the bounds of the slider and a label.
+"""
+
+
 class NormalSpanDistribution(BaseModel):
     """
     Normal: { normal = { mean = "33 ms", deviation = "3 ms" } }. A draw that is not between zero and twice the mean is repeated.
@@ -4871,6 +4904,21 @@ class Probes(BaseModel):
     """
 
 
+class Lab(BaseModel):
+    """
+    How the lab, Forebay's page in a browser, shows the scenario. Runs do not depend on it.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    pins: list[Pin] | None = None
+    """
+    Values that have a slider.
+    """
+
+
 class DropTailQueue(BaseModel):
     """
     One FIFO queue with a limit: a packet that does not fit is dropped.
@@ -6189,6 +6237,10 @@ class Scenario(BaseModel):
     traces: list[Trace] | None = None
     """
     Packet traces.
+    """
+    lab: Lab | None = None
+    """
+    Values with sliders in the lab, Forebay's page in a browser. Default: none.
     """
 
 

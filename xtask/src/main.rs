@@ -4,10 +4,13 @@
 //! - `tidy`: lengths, names and headings that no other tool checks; names of files and types in comments;
 //! - `prose [PATH...]`: patterns of hard English, and commit subjects; with paths, only in the files there;
 //! - `lines`: prints the number of lines of code, without comments, blank lines and tests;
-//! - `generate [--check]`: the JSON Schema, the Python types and the reference pages; `--check` only compares.
+//! - `generate [--check]`: the JSON Schema, the Python types and the reference pages; `--check` only compares;
+//! - `bindgen WASM DIR`, with the feature `lab`: the module of `crates/wasm` and its JavaScript, for the lab.
 //!
 //! Each ends with status 1 and one line for every finding when something is not as it should be.
 
+#[cfg(feature = "lab")]
+mod bindgen;
 mod circles;
 mod generate;
 mod guide;
@@ -23,7 +26,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-const USAGE: &str = "usage: cargo xtask walls | tidy | prose [PATH...] | lines | generate [--check]";
+const USAGE: &str = "usage: cargo xtask walls | tidy | prose [PATH...] | lines | generate [--check] | bindgen WASM DIR";
 
 /// The repository's root: the folder above this package.
 fn root() -> PathBuf {
@@ -39,6 +42,8 @@ fn findings(arguments: &[&str]) -> Result<Vec<String>> {
         ["prose", paths @ ..] => prose::check(&root(), paths),
         ["lines"] => lines::print(&root()).map(|()| Vec::new()),
         ["generate"] => generate::run(&root(), generate::Mode::Write),
+        #[cfg(feature = "lab")]
+        ["bindgen", module, folder] => bindgen::run(Path::new(module), Path::new(folder)).map(|()| Vec::new()),
         ["generate", "--check"] => generate::run(&root(), generate::Mode::Check),
         _ => bail!("{USAGE}"),
     }

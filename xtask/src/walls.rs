@@ -49,6 +49,7 @@ const WALLS: &[Wall] = &[
     wall(REPLAY, false, &[UNITS, QDISC, RECORDS]),
     wall(COMPILED, false, &[]),
     wall("forebay-py", false, &[UNITS, QDISC, TCP, SWITCHING, RECORDS, ENGINE, SCENARIO, REPLAY, COMPILED]),
+    wall("forebay-wasm", false, &[UNITS, QDISC, RECORDS, ENGINE, SCENARIO, REPLAY]),
     wall("forebay-live", false, &[UNITS, QDISC, RECORDS, REPLAY, DOCUMENT]),
     wall(TESTKIT, false, &[UNITS, QDISC, TCP, SWITCHING]),
     wall("forebay-torture", false, &[UNITS, RECORDS, ENGINE, REPLAY, SCENARIO]),

@@ -109,6 +109,12 @@ impl DocumentError {
         }
     }
 
+    /// The offending part of the text, in bytes.
+    #[must_use]
+    pub fn span(&self) -> Range<usize> {
+        self.shown.span.clone()
+    }
+
     /// The message with the offending text underlined, on several lines; with colours for a terminal if `color`.
     #[must_use]
     pub fn render(&self, color: bool) -> String {

@@ -32,6 +32,7 @@
 //! | `document.rs` | a file with the overrides of a command line, which is all that a reader needs |
 //! | `tree.rs`, `overrides.rs` | the tree of keys and values with their places; how an override changes it |
 //! | `deserialize.rs` | from the tree to a type |
+//! | `numbers.rs` | the numbers of a document with their places |
 //! | `not_toml.rs` | remedies for the errors of the TOML parser |
 //! | `invalid.rs`, `error.rs` | a fault, by the path of a value; with its place, as it is shown |
 //! | `printable.rs` | text that a terminal shows as it is |
@@ -41,6 +42,7 @@ mod document;
 mod error;
 mod invalid;
 mod not_toml;
+mod numbers;
 mod overrides;
 mod printable;
 mod rewrite;
@@ -49,6 +51,7 @@ mod tree;
 pub use document::{Document, Kind};
 pub use error::{DocumentError, Words, did_you_mean};
 pub use invalid::Invalid;
+pub use numbers::Number;
 pub use overrides::append_override;
 pub use printable::escaped;
 pub use tree::{Node, Path, PathStep};

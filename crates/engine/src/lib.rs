@@ -40,6 +40,7 @@ pub use network::{Network, NetworkBuilder};
 pub use observe::deadlock::Deadlock;
 pub use observe::interval::Checkpoint;
 pub use observe::machine::available_memory;
+pub use observe::meter::Meter;
 pub use observe::outcomes::{Outcome, OutcomeKind, OutcomeValue};
 pub use observe::results::{EngineStats, RunResult};
 pub use observe::trace::TraceSpec;

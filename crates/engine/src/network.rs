@@ -195,7 +195,7 @@ impl Network {
         let mut result = report.close(sampling_interval)?;
         result.engine.events = progress.events;
         result.engine.threads = threads as u64;
-        result.engine.cpu_s = meter.cpu_s() + other_cpu_s;
+        result.engine.cpu_s = meter.elapsed().as_secs_f64() + other_cpu_s;
         result.engine.peak_rss_bytes = peak_rss_bytes();
         Ok(result)
     }

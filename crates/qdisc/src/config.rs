@@ -18,7 +18,7 @@ pub use forebay_units::QueueSize;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, Error};
 
-pub use self::fit::{FittedValue, fitted};
+pub use self::fit::{FittedValue, fitted, fitted_among};
 use crate::dbl::{FlowTableScope, SharedFlowTable};
 use crate::{
     CbqConfig, CustomDiscipline, Dbl, DblConfig, Discipline, DropTail, DropTailConfig, EtsConfig, FlowKey, HtbConfig,

@@ -4,7 +4,7 @@
 //! free, as a port does. Flows and gaps are drawn beforehand, so that the loop adds only a few nanoseconds; they are
 //! part of the figure, and the same for every discipline.
 
-use cpu_time::ThreadTime;
+use forebay_engine::Meter;
 use forebay_qdisc::{
     Discipline, DropReason, Ecn, FlowInfo, FlowKey, FlowKeysOnly, Line, MarkReason, Packet, ParameterError, Queue,
     Rate, Rng, Sink, Span, Time, Watcher, uniform,
@@ -102,7 +102,7 @@ fn measured(queue: Queue<Offered>, rate: Rate, workload: &Workload) -> Cost {
     let (offered, dropped) = (port.offered, port.losses.0);
     let least_s = (0..PASSES)
         .map(|_| {
-            let start = ThreadTime::now();
+            let start = Meter::start();
             port.offer(&sequence, &mut rng);
             start.elapsed().as_secs_f64()
         })

@@ -13,6 +13,7 @@ mod from_tc;
 mod load;
 mod memory;
 pub mod names;
+mod numbers;
 mod plan;
 mod port_spec;
 mod python_classes;

@@ -4,6 +4,7 @@ use forebay_document::{Document, Kind, Node, Path, escaped};
 
 use crate::ScenarioError;
 use crate::expand::expand;
+use crate::numbers::check_pins;
 use crate::schema::ScenarioSpec;
 use crate::traces;
 use crate::validate::validate;
@@ -69,12 +70,28 @@ impl Scenario {
     /// # Errors
     /// The first thing that is wrong, with its place in the text or in the override that brought it in.
     pub fn load(text: &str, file_name: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
+        let folder = std::path::Path::new(file_name);
+        let read = |name: &str| std::fs::read_to_string(folder.with_file_name(name)).map_err(|error| error.to_string());
+        Self::load_with(text, file_name, overrides, &read)
+    }
+
+    /// As [`Scenario::load`], with `read` in place of the folder of the scenario: it returns the text of a trace file,
+    /// or the reason why it cannot be read.
+    ///
+    /// # Errors
+    /// As [`Scenario::load`].
+    pub fn load_with(
+        text: &str,
+        file_name: &str,
+        overrides: &[(String, String)],
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Self, ScenarioError> {
         let mut document = Document::parse(SCENARIO, file_name, text, overrides)?;
         document.check_texts()?;
-        document.rewrite(|root| traces::inline(root, std::path::Path::new(file_name)))?;
+        document.rewrite(|root| traces::inline(root, read))?;
         let written = document.rewrite(expand)?;
         let spec: ScenarioSpec = document.read()?;
-        validate(&spec).map_err(|invalid| document.refused(invalid))?;
+        validate(&spec).and_then(|()| check_pins(&spec, &written)).map_err(|invalid| document.refused(invalid))?;
         let name = spec.name.clone().unwrap_or_else(|| escaped(stem(file_name)));
         Ok(Self { name, spec, document: written })
     }
@@ -101,6 +118,11 @@ impl Scenario {
     #[must_use]
     pub fn to_expanded_toml(&self) -> String {
         self.expanded().to_toml()
+    }
+
+    /// The text as a tree, with overrides.
+    pub(crate) fn document(&self) -> &Node {
+        &self.document
     }
 
     fn expanded(&self) -> Node {

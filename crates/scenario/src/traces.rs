@@ -4,8 +4,6 @@
 //! line of names and a line for each step, with the columns `duration_ms` and `bandwidth_kbps`; other columns are
 //! skipped.
 
-use std::path::Path as FilePath;
-
 use forebay_document::{Invalid, Node, Path};
 
 use crate::schema::MAHIMAHI_BYTES;
@@ -200,17 +198,17 @@ impl TraceFile {
 }
 
 /// Replaces the name of each link's trace file by its content, so that a scenario needs no other file from then on.
-/// `scenario` is the scenario's file: names are relative to its folder.
+/// `read` returns the text of the file of that name, or the reason why it cannot be read.
 ///
 /// # Errors
 /// A file that cannot be read, or is no trace.
-pub(crate) fn inline(root: &mut Node, scenario: &FilePath) -> Result<(), Invalid> {
+pub(crate) fn inline(root: &mut Node, read: &dyn Fn(&str) -> Result<String, String>) -> Result<(), Invalid> {
     let Some(topology) = root.at_mut(&["topology"]) else { return Ok(()) };
     topology.walk(&Path::default().key("topology"), &mut |table, path| {
         let Some(trace) = table.at_mut(&["trace"]) else { return Ok(()) };
         let Some(name) = trace.text("file").map(str::to_owned) else { return Ok(()) };
         let refused = |message: String, label: &str| Err(Invalid::new(path.key("trace.file"), message, label));
-        let text = match std::fs::read_to_string(scenario.with_file_name(&name)) {
+        let text = match read(&name) {
             Ok(text) => text,
             Err(error) => {
                 let label = "expected a file, relative to the folder of the scenario";

@@ -30,8 +30,13 @@ export interface Facts {
   link_count: number;
   /** An estimate of the memory that a run takes, in bytes. */
   memory_bytes: number;
+  /** Whether the scenario asks for time series itself. */
+  has_probes: boolean;
+  /** Classes in Python that the scenario names: it cannot run in a browser. */
+  python_classes: string[];
   pins: Pin[];
-  plan: Plan;
+  /** Undefined for a network of more than 20 000 links. */
+  plan: Plan | undefined;
 }
 
 /** A value of the scenario that has a slider. Bounds are texts as in a scenario, such as `5 Mbps`. */
@@ -68,9 +73,13 @@ export interface QueuePlace {
   name: string;
   path: string | undefined;
   role: string;
+  /** Whether it is that of the way back of links. */
+  is_back: boolean;
   discipline: string | undefined;
   limit: string | undefined;
-  /** The links that it feeds; queues have the names of their links in results. */
+  /** Names of the queues in results. */
+  queues: string[];
+  /** The links that it feeds. */
   links: string[];
 }
 
@@ -96,7 +105,8 @@ export interface Warned {
 /** The result of a run: the tables and series of `forebay run`. */
 export interface RunResult {
   scenario: string;
-  seed: number;
+  /** It may have more bits than a number. */
+  seed: string;
   duration_s: number;
   warmup_s: number;
   flows: Table;
@@ -207,7 +217,7 @@ export interface ReplayOptions {
 /** The result of a replay: the tables and series of `forebay replay`. */
 export interface ReplayResult {
   rate_bps: number;
-  seed: number;
+  seed: string;
   duration_s: number;
   packets: number;
   bytes: number;
@@ -228,6 +238,9 @@ export interface ReplayResult {
 export interface Choice {
   kind: string;
   name: string;
+  /** The table of the guide's list in which it is; only disciplines have one. */
+  group: string | null;
   summary: string;
-  parameters: { name: string; required: boolean; description: string; default: string | undefined }[];
+  when_to_use: string | null;
+  parameters: { name: string; takes: string; required: boolean; description: string; default: string | null }[];
 }

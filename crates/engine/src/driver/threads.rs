@@ -120,7 +120,7 @@ impl Windows {
                     let mut goes_on = |_: f64| !barrier.is_broken();
                     let mut progress = Progress::new(&mut goes_on, end);
                     let ended = part.run(number, mailboxes, barrier, &mut progress);
-                    ended.map(|()| (progress.events, meter.cpu_s()))
+                    ended.map(|()| (progress.events, meter.elapsed().as_secs_f64()))
                 };
                 let thread = thread::Builder::new().name(format!("forebay-{number}"));
                 started.push(thread.spawn_scoped(scope, work).map_err(RunError::Thread)?);

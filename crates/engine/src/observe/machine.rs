@@ -1,4 +1,4 @@
-//! Memory that the process may still take. Only Linux tells.
+//! Memory that the process may still take. Linux gives it; a page in a browser has a fixed amount.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,21 @@ use std::path::Path;
 /// where the system does not tell.
 #[must_use]
 pub fn available_memory() -> Option<u64> {
-    available_under(Path::new("/"))
+    of_page().or_else(|| available_under(Path::new("/")))
+}
+
+/// The rest of the memory that a run in a browser may take: a phone allows a page little more.
+#[cfg(target_family = "wasm")]
+fn of_page() -> Option<u64> {
+    const MEMORY_OF_PAGE: u64 = 1 << 30;
+    const PAGE_BYTES: u64 = 1 << 16;
+    let used = core::arch::wasm32::memory_size::<0>() as u64 * PAGE_BYTES;
+    Some(MEMORY_OF_PAGE.saturating_sub(used))
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn of_page() -> Option<u64> {
+    None
 }
 
 fn available_under(root: &Path) -> Option<u64> {

@@ -1,21 +1,31 @@
 //! CPU time and memory of a run. Only this part reads a clock, and no result depends on it.
 
-use cpu_time::ThreadTime;
+use std::time::Duration;
+
+#[cfg(not(target_family = "wasm"))]
+use cpu_time::ThreadTime as Clock;
+/// WebAssembly has no clock of CPU time: it is the time that passes.
+#[cfg(target_family = "wasm")]
+use web_time::Instant as Clock;
 
 use crate::observe::machine::kibibytes;
 
-pub(crate) struct Meter {
-    since: ThreadTime,
+/// Measures the CPU time of a thread.
+pub struct Meter {
+    since: Clock,
 }
 
 impl Meter {
+    /// Starts at zero.
+    #[must_use]
     pub fn start() -> Self {
-        Self { since: ThreadTime::now() }
+        Self { since: Clock::now() }
     }
 
-    /// CPU seconds of this thread since the start.
-    pub fn cpu_s(&self) -> f64 {
-        self.since.elapsed().as_secs_f64()
+    /// The CPU time of this thread since the start. In a browser it is the time that has passed.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.since.elapsed()
     }
 }
 

@@ -55,14 +55,25 @@ pub enum FittedValue {
 /// replaces. Empty for a discipline without a limit of its own, and for a name that is none.
 #[must_use]
 pub fn fitted(discipline: &str, link_rate: Rate, limit: Option<QueueSize>) -> Vec<(&'static str, FittedValue)> {
-    let mut found = Vec::new();
     let Some(manual) = QueueSpec::<NoCustomDiscipline>::DISCIPLINES.iter().find(|manual| manual.name == discipline)
     else {
-        return found;
+        return Vec::new();
     };
     let schema = (manual.parameters)(&mut SchemaGenerator::default());
     let properties = schema.get("properties").and_then(|it| it.as_object());
     let has = |name: &str| properties.is_some_and(|properties| properties.contains_key(name));
+    fitted_among(discipline, &has, link_rate, limit)
+}
+
+/// As [`fitted`], for a caller that has the parameters of the discipline: `has` answers whether a name is one of them.
+#[must_use]
+pub fn fitted_among(
+    discipline: &str,
+    has: &dyn Fn(&str) -> bool,
+    link_rate: Rate,
+    limit: Option<QueueSize>,
+) -> Vec<(&'static str, FittedValue)> {
+    let mut found = Vec::new();
     if !has("limit") {
         return found;
     }

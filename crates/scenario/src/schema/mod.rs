@@ -12,6 +12,7 @@ mod framing;
 mod home;
 mod host;
 mod impairments;
+mod lab;
 mod link;
 mod one_or_many;
 mod or_table;
@@ -43,6 +44,7 @@ pub use impairments::{
     CorrelatedLoss, DrawnLoss, EarlyPackets, FourState, GilbertElliott, Impairments, LossModel, LostPackets,
     Reordering, Slots,
 };
+pub use lab::{Lab, Pin};
 pub use link::{GraphLink, LinkSpec};
 pub use one_or_many::OneOrMany;
 pub use probes::{FlowGauges, Probes, SeriesKind, Trace};

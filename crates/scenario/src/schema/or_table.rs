@@ -43,6 +43,12 @@ impl Bare for f64 {
     }
 }
 
+impl Bare for String {
+    fn of_text(text: &str) -> Option<Result<Self, String>> {
+        Some(Ok(text.to_owned()))
+    }
+}
+
 impl Bare for Span {
     fn of_text(text: &str) -> Option<Result<Self, String>> {
         Some(parsed(text))

@@ -3,6 +3,7 @@
 use forebay_units::Span;
 use schemars::JsonSchema;
 
+use super::Lab;
 use super::{FlowGroup, HostJitter, HostQueue, Probes, Topology, Trace};
 
 /// A scenario: a network, its traffic, and what is recorded.
@@ -44,6 +45,9 @@ pub struct ScenarioSpec {
     /// Packet traces.
     #[serde(default)]
     pub traces: Vec<Trace>,
+    /// Values with sliders in the lab, Forebay's page in a browser. Default: none.
+    #[serde(default)]
+    pub lab: Option<Lab>,
 }
 
 impl ScenarioSpec {
