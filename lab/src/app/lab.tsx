@@ -1,0 +1,140 @@
+// The lab: a scenario, its disciplines and what they do. Pages, stories and the documentation use it.
+
+import { type Signal, useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo } from "preact/hooks";
+import type { Override, Pin, RunResult } from "../engine/protocol";
+import { Sliders } from "../sliders/sliders";
+import { askForChoices, choices, schema } from "./choices";
+import { CompareBar } from "./compare-bar";
+import { engine } from "./current-engine";
+import type { Files } from "./engine";
+import type { Panel } from "./figures";
+import { Editor } from "./parts";
+import { Details, Display, FULL_PANELS, Results } from "./results";
+import { FaultMessage, RunBar } from "./run-bar";
+import { Session } from "./session";
+import "./styles/lab.css";
+import { isDark } from "./theme";
+import { WatchPanel } from "./watch-panel";
+
+export type Mode = "full" | "story" | "embedded";
+
+export interface LabProps {
+  /** The scenario. Another text replaces what the reader wrote. */
+  text: string;
+  /** Names of disciplines that replace the bottleneck's queue; without them, the scenario runs as it is written. */
+  compare?: readonly string[] | undefined;
+  /** The panels in their order; all of them in the mode `full`. */
+  panels?: readonly Panel[] | undefined;
+  mode: Mode;
+  overrides?: readonly Override[] | undefined;
+  /** Sliders in addition to those of the scenario. */
+  pins?: readonly Pin[] | undefined;
+  /** The texts of trace files that scenarios may name. */
+  files?: Files | undefined;
+  onText?: ((text: string) => void) | undefined;
+  /** Called after each run with the results by contender. */
+  onResults?: ((results: { contender: string | undefined; result: RunResult }[]) => void) | undefined;
+  /** Shown above the editor: a menu of examples. */
+  children?: ComponentChildren;
+}
+
+export function Lab({ text, compare, panels, mode, overrides, pins, files, onText, onResults, children }: LabProps) {
+  const session = useMemo(() => new Session(engine, { text, compare, overrides, pins, files }, isDark), []);
+  const display = useMemo(() => new Display(), []);
+  const isEditorOpen = useSignal(mode === "full");
+  useEffect(() => {
+    askForChoices();
+    session.start();
+    return () => session.close();
+  }, [session]);
+  useEffect(() => {
+    session.setText(text, "replaced");
+  }, [session, text]);
+  useReplaced(session.overrides, overrides ?? []);
+  useReplaced(session.extraPins, pins ?? []);
+  useReplaced(session.contenders, compare && compare.length > 0 ? compare : [undefined]);
+  const results = session.columns.value.map(it => (it.state.value === "done" ? it.result.value : undefined));
+  useEffect(() => {
+    if (onResults && results.length > 0 && results.every(it => it !== undefined)) {
+      onResults(session.columns.peek().map((it, i) => ({ contender: it.contender, result: results[i] as RunResult })));
+    }
+  }, [...results]);
+  const change = (kind: "typed" | "dragged") => (changed: string) => {
+    session.setText(changed, kind);
+    onText?.(changed);
+  };
+  const shown = panels ?? FULL_PANELS;
+  const isFull = mode === "full";
+  const editor = (
+    <Editor
+      text={session.text.value}
+      onText={change("typed")}
+      faults={session.fault.value}
+      values={session.values.value}
+      pins={session.pins.value}
+      schema={schema.value}
+    />
+  );
+  const sliders = (isFull || session.pins.value.length > 0) && (
+    <Sliders
+      values={session.values.value}
+      pins={session.pins.value}
+      text={session.text.value}
+      onText={change("dragged")}
+      isFixed={!isFull}
+      schema={schema.value}
+    />
+  );
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: a shortcut within the lab
+    <div
+      class={`lab lab-${mode}`}
+      onKeyDown={event => {
+        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+          event.preventDefault();
+          void session.runNow();
+        }
+      }}
+    >
+      <section class="lab-side" aria-label="Scenario">
+        {isFull ? (
+          <>
+            <div class="side-head">{children}</div>
+            {sliders}
+            <div class="editor-frame">{editor}</div>
+          </>
+        ) : (
+          <>
+            {sliders}
+            <details class="editor-fold" onToggle={event => (isEditorOpen.value = event.currentTarget.open)}>
+              <summary>Scenario</summary>
+              {isEditorOpen.value && <div class="editor-frame">{editor}</div>}
+            </details>
+          </>
+        )}
+      </section>
+      <section class="lab-main" aria-label="Results">
+        <RunBar session={session} display={display} mode={mode} />
+        <FaultMessage session={session} />
+        <CompareBar session={session} choices={choices.value} isFixed={mode === "story"} />
+        <Results session={session} display={display} panels={shown} />
+        <WatchPanel session={session} panels={shown} isFolded={isFull} />
+        {mode !== "story" && <Details session={session} display={display} panels={shown} />}
+      </section>
+    </div>
+  );
+}
+
+/** Sets a signal when a property has another value than before. */
+function useReplaced<Value>(target: Signal<Value>, value: NoInfer<Value>): void {
+  const text = JSON.stringify(value);
+  const before = useMemo(() => ({ text }), []);
+  useEffect(() => {
+    if (before.text !== text) {
+      target.value = value;
+    }
+    before.text = text;
+  }, [target, text, value, before]);
+}

@@ -1,0 +1,153 @@
+// The state of the runs, and what can be done about them.
+
+import { textWithUnit } from "../charts/units";
+import type { Mode } from "./lab";
+import { type Display, isGrouped } from "./results";
+import { Segments } from "./segments";
+import type { Session } from "./session";
+
+interface BarProps {
+  session: Session;
+  display: Display;
+  mode: Mode;
+}
+
+export function RunBar({ session, display, mode }: BarProps) {
+  const isRunning = session.isLong.value;
+  const facts = session.facts.value;
+  const zoom = session.timeView.zoom.value ?? session.delayView.zoom.value;
+  const hasChoice = facts !== undefined && facts.flow_count > (facts.plan?.groups.length ?? 0);
+  return (
+    <div class="run-bar">
+      {isRunning ? (
+        <button type="button" class="primary" onClick={() => session.cancel()}>
+          Cancel
+        </button>
+      ) : (
+        <button type="button" class="primary" onClick={() => session.runNow()} aria-keyshortcuts="Control+Enter">
+          Run
+        </button>
+      )}
+      <progress
+        class={isRunning ? "run-progress" : "run-progress is-idle"}
+        max={1}
+        value={session.fraction.value}
+        aria-label="Progress of the run"
+      />
+      <Status session={session} />
+      <div class="run-options">
+        {zoom && (
+          <button
+            type="button"
+            onClick={() => {
+              session.timeView.zoom.value = undefined;
+              session.delayView.zoom.value = undefined;
+            }}
+          >
+            Show all
+          </button>
+        )}
+        {mode === "full" && hasChoice && (
+          <Segments
+            label="Lines of charts"
+            value={isGrouped(session, display) ? "group" : "flow"}
+            options={[
+              ["flow", "By flow"],
+              ["group", "By group"],
+            ]}
+            onChange={value => {
+              display.grouping.value = value;
+            }}
+          />
+        )}
+        {mode === "full" && (
+          <>
+            <Seed session={session} />
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={session.isAutomatic.value}
+                onChange={event => {
+                  session.isAutomatic.value = event.currentTarget.checked;
+                }}
+              />{" "}
+              Run after each change
+            </label>
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** The state in words. Screen readers hear it when runs end. */
+function Status({ session }: { session: Session }) {
+  const columns = session.columns.value;
+  const states = columns.map(it => it.state.value);
+  const facts = session.facts.value;
+  let text = "";
+  if (session.fault.value) {
+    text = "The scenario has a fault";
+  } else if (columns.length === 0) {
+    text = session.isChanged.value ? "Ready" : "Starting the engine";
+  } else if (session.isLong.value) {
+    text = "Running";
+  } else if (states.includes("failed")) {
+    text = "The run failed";
+  } else if (states.includes("cancelled")) {
+    text = "Cancelled";
+  } else if (session.isChanged.value) {
+    text = "Changed since the last run";
+  } else if (facts) {
+    const wall = Math.max(...columns.map(it => it.wall_ms.value));
+    text = `${textWithUnit("time_s", facts.duration_s)} simulated in ${textWithUnit("time_s", wall / 1e3)}`;
+  }
+  return <output class="run-status">{text}</output>;
+}
+
+/** The seed of the runs; empty: that of the scenario. */
+function Seed({ session }: { session: Session }) {
+  const seed = session.seed.value;
+  return (
+    <label class="seed">
+      Seed{" "}
+      <input
+        type="text"
+        inputMode="numeric"
+        pattern="[0-9]*"
+        maxLength={15}
+        placeholder={String(session.facts.value?.seed ?? 1)}
+        value={seed === undefined ? "" : String(seed)}
+        onInput={event => {
+          const digits = event.currentTarget.value.replace(/[^0-9]/g, "");
+          event.currentTarget.value = digits;
+          session.seed.value = digits === "" ? undefined : BigInt(digits);
+        }}
+      />
+    </label>
+  );
+}
+
+/** The fault of the text, or of a run. */
+export function FaultMessage({ session }: { session: Session }) {
+  const faults = [
+    session.fault.value,
+    ...session.columns.value.map(it => (it.state.value === "failed" ? it.fault.value : undefined)),
+  ].filter(it => it !== undefined);
+  const first = faults[0];
+  if (!first) {
+    return null;
+  }
+  return (
+    <div class="fault" role="alert">
+      <p>
+        <strong>{first.message}</strong>
+        {first.label && <span>: {first.label}</span>}
+      </p>
+      {first.help && <p class="help">{first.help}</p>}
+      {session.columns.value.some(it => it.result.value) && (
+        <p class="help">The charts show the last run that succeeded.</p>
+      )}
+    </div>
+  );
+}

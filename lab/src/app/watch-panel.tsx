@@ -1,0 +1,118 @@
+// Packets one by one, the matchings of crossbars, and PAUSE: from what a run records in a short time.
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { numberText, scaleOf, textWithUnit } from "../charts/units";
+import type { RunResult } from "../engine/protocol";
+import type { Panel } from "./figures";
+import { flowOrder } from "./figures";
+import { Watching } from "./parts";
+import { subjectOf } from "./results";
+import type { Session } from "./session";
+import { watchOf } from "./watching";
+
+export const WATCH_PANELS: readonly Panel[] = ["packets", "crossbar", "pause"];
+
+interface WatchProps {
+  session: Session;
+  panels: readonly Panel[];
+  /** Whether the reader opens the views; else they are open. */
+  isFolded: boolean;
+}
+
+/** Asks for the records of a run, and shows them. */
+export function WatchPanel({ session, panels, isFolded }: WatchProps) {
+  const isOpen = useSignal(!isFolded);
+  const from_s = useSignal<number | undefined>(undefined);
+  const chosen = panels.filter(it => WATCH_PANELS.includes(it));
+  const isWanted = chosen.length > 0 && isOpen.value;
+  const from = from_s.value;
+  useEffect(() => {
+    session.watch.value = isWanted ? facts => watchOf(facts, session.place.peek(), from) : undefined;
+  }, [session, isWanted, from]);
+  if (chosen.length === 0) {
+    return null;
+  }
+  const views = <WatchViews session={session} panels={chosen} />;
+  if (!isFolded) {
+    return views;
+  }
+  return (
+    <details class="card watch" onToggle={event => (isOpen.value = event.currentTarget.open)}>
+      <summary>
+        <h2>Packets one by one</h2>
+        <span class="watch-hint">the queue in slow motion, crossbars and PAUSE</span>
+      </summary>
+      {isOpen.value && (
+        <>
+          <WatchTime session={session} from_s={from} onFrom={it => (from_s.value = it)} />
+          {views}
+        </>
+      )}
+    </details>
+  );
+}
+
+interface TimeProps {
+  session: Session;
+  from_s: number | undefined;
+  onFrom: (from_s: number) => void;
+}
+
+function WatchTime({ session, from_s, onFrom }: TimeProps) {
+  const facts = session.facts.value;
+  if (!facts) {
+    return null;
+  }
+  const watch = watchOf(facts, session.place.value, from_s);
+  const { divisor, unit } = scaleOf("time_s", facts.duration_s);
+  const zoom = session.timeView.zoom.value;
+  return (
+    <p class="watch-time">
+      <label>
+        From{" "}
+        <input
+          type="number"
+          min={0}
+          max={facts.duration_s / divisor}
+          step="any"
+          value={Number(numberText(watch.from_s / divisor).replaceAll(",", ""))}
+          onChange={event => {
+            const value = event.currentTarget.valueAsNumber;
+            if (Number.isFinite(value)) {
+              onFrom(value * divisor);
+            }
+          }}
+        />{" "}
+        {unit}
+      </label>
+      <span>for {textWithUnit("time_s", watch.to_s - watch.from_s)}</span>
+      {zoom && (
+        <button type="button" onClick={() => onFrom(zoom[0])}>
+          From the start of the zoom
+        </button>
+      )}
+    </p>
+  );
+}
+
+function WatchViews({ session, panels }: { session: Session; panels: readonly Panel[] }) {
+  const columns = session.columns.value;
+  const results = columns.map(it => it.result.value);
+  const labels = columns.map(it => it.label.value);
+  const first = columns[0];
+  const subject = first && subjectOf(session, first);
+  const order = useMemo(() => (subject?.result ? flowOrder(subject) : []), [subject?.result]);
+  const watched = useMemo(
+    () =>
+      results.flatMap((result: RunResult | undefined, i) =>
+        result?.watched ? [{ label: labels[i] ?? "", watched: result.watched }] : [],
+      ),
+    [...results, ...labels],
+  );
+  return watched.length > 0 ? (
+    <Watching watched={watched} panels={panels} order={order} />
+  ) : (
+    <p class="nothing">{session.isRunning.value ? "Recording…" : "Nothing was recorded."}</p>
+  );
+}

@@ -1,0 +1,37 @@
+// A scenario that someone hands on, with what the lab shows of it.
+
+import { entryOf, parse } from "../editor/toml";
+import type { Override } from "../engine/protocol";
+
+export interface Shared {
+  /** The scenario as TOML. */
+  text: string;
+  /** Disciplines that are compared, as `forebay compare --queue` takes them; empty for a single run. */
+  queues: string[];
+  /** The path of the queue that they replace. Default: the bottleneck's. */
+  at?: string | undefined;
+  /** The seed in place of the scenario's. */
+  seed?: number | undefined;
+  /** Values that replace those of the text. */
+  overrides?: Override[] | undefined;
+}
+
+/** A text of the root of a scenario, such as `name`. */
+export function rootText(text: string, key: string): string | undefined {
+  const node = entryOf(parse(text).root, key)?.node;
+  return node?.kind === "scalar" && node.type === "string" && node.value.trim() !== "" ? node.value : undefined;
+}
+
+/** Names that Windows reserves for devices. */
+const DEVICES = /^(con|prn|aux|nul|com\d|lpt\d)$/i;
+
+/** A file's name without its ending, from the scenario's name: letters, digits, `-`, `_` and `.`. */
+export function fileStem(text: string): string {
+  const name = rootText(text, "name") ?? "scenario";
+  const plain = name
+    .normalize("NFKD")
+    .replace(/[^A-Za-z0-9._-]+/g, "-")
+    .replace(/^[-.]+|[-.]+$/g, "")
+    .slice(0, 60);
+  return plain === "" || DEVICES.test(plain) ? "scenario" : plain;
+}
