@@ -37,7 +37,7 @@ export interface LabProps {
   pins?: readonly Pin[] | undefined;
   /** The texts of trace files that scenarios may name. */
   files?: Files | undefined;
-  seed?: number | undefined;
+  seed?: number | bigint | undefined;
   /** The path of the queue that the disciplines replace. Default: the bottleneck's. */
   at?: string | undefined;
   onText?: ((text: string) => void) | undefined;

@@ -4,7 +4,7 @@ import { batch, computed, effect, type Signal, signal } from "@preact/signals";
 import type { ChartView } from "../charts/chart";
 import { Recording } from "../charts/recording";
 import type { Facts, Fault, Override, Pin, QueuePlace, RunResult, Value, Watch } from "../engine/protocol";
-import type { Shared } from "../share/shared";
+import { queuesOf, type Shared } from "../share/shared";
 import { defaultPlace, placesOf, queueOverrides, seriesOverrides } from "./contenders";
 import type { Engine, Files, Job } from "./engine";
 
@@ -40,7 +40,7 @@ export interface SessionOptions {
   overrides?: readonly Override[] | undefined;
   pins?: readonly Pin[] | undefined;
   files?: Files | undefined;
-  seed?: number | undefined;
+  seed?: number | bigint | undefined;
   /** The path of the queue that the disciplines replace. */
   at?: string | undefined;
 }
@@ -193,12 +193,11 @@ export class Session {
     const place = this.place.peek();
     const contenders = this.contenders.peek();
     const isCompared = contenders.length > 1 || contenders[0] !== undefined;
-    const seed = this.seed.peek();
     return {
       text: this.text.peek(),
-      queues: isCompared ? contenders.map(it => it ?? place?.discipline ?? "drop_tail") : [],
+      queues: queuesOf(contenders, place?.discipline),
       at: isCompared ? this.placePath.peek() : undefined,
-      seed: seed === undefined ? undefined : Number(seed),
+      seed: this.seed.peek(),
       overrides: [...this.overrides.peek()],
     };
   }
