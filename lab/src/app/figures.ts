@@ -74,7 +74,7 @@ export function sortedFlows(flows: readonly string[], groups: readonly string[])
   return [...flows].sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0) || naturally(a, b));
 }
 
-export function groupNames(facts: Facts): string[] {
+function groupNames(facts: Facts): string[] {
   return (facts.plan?.groups ?? []).map(it => it.name);
 }
 
@@ -197,7 +197,7 @@ function optional(subject: Subject, options: FigureOptions, quantity: string): C
 const MOST_ALWAYS = 2;
 
 /** The names of the queues that are drawn: the compared one, and the others in which packets wait. */
-export function drawnQueues(subject: Subject, options: FigureOptions): string[] {
+function drawnQueues(subject: Subject, options: FigureOptions): string[] {
   const names = subject.recording.find("queue", "length_packets").map(it => it.name);
   const { result } = subject;
   const lengths = result?.queues.length_mean_bytes as Float64Array | undefined;

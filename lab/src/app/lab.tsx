@@ -3,7 +3,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
-import type { Override, Pin, RunResult } from "../engine/protocol";
+import type { Override, Pin } from "../engine/protocol";
 import { ShareMenu } from "../share/share-menu";
 import { Sliders } from "../sliders/sliders";
 import { askForChoices, choices, schema } from "./choices";
@@ -41,8 +41,6 @@ export interface LabProps {
   /** The path of the queue that the disciplines replace. Default: the bottleneck's. */
   at?: string | undefined;
   onText?: ((text: string) => void) | undefined;
-  /** Called after each run with the results by contender. */
-  onResults?: ((results: { contender: string | undefined; result: RunResult }[]) => void) | undefined;
   /** Shown above the editor: a menu of examples. */
   children?: ComponentChildren;
 }
@@ -59,7 +57,6 @@ export function Lab({
   seed,
   at,
   onText,
-  onResults,
   children,
 }: LabProps) {
   const session = useMemo(() => new Session(engine, { text, compare, overrides, pins, files, seed, at }, isDark), []);
@@ -78,12 +75,6 @@ export function Lab({
   useReplaced(session.seed, seed === undefined ? undefined : BigInt(seed));
   useReplaced(session.placePath, at);
   useReplaced(session.contenders, compare && compare.length > 0 ? compare : [undefined]);
-  const results = session.columns.value.map(it => (it.state.value === "done" ? it.result.value : undefined));
-  useEffect(() => {
-    if (onResults && results.length > 0 && results.every(it => it !== undefined)) {
-      onResults(session.columns.peek().map((it, i) => ({ contender: it.contender, result: results[i] as RunResult })));
-    }
-  }, [...results]);
   const change = (kind: "typed" | "dragged") => (changed: string) => {
     session.setText(changed, kind);
     onText?.(changed);
