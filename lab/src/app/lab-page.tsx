@@ -125,6 +125,7 @@ export function EmbedPage({ parameters }: { parameters: URLSearchParams }) {
   const named = parameters.get("compare")?.split(",").filter(Boolean);
   return (
     <main class="embed">
+      <h1 class="sr-only">Scenario</h1>
       {problem ? (
         <p class="fault" role="alert">
           {problem}
