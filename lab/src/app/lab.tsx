@@ -1,9 +1,9 @@
 // The lab: a scenario, its disciplines and what they do. Pages, stories and the documentation use it.
 
-import { type Signal, useSignal } from "@preact/signals";
+import { effect, type Signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
-import type { Override, Pin } from "../engine/protocol";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Override, Pin, RunResult } from "../engine/protocol";
 import { ShareMenu } from "../share/share-menu";
 import { Sliders } from "../sliders/sliders";
 import { askForChoices, choices, schema } from "./choices";
@@ -41,6 +41,8 @@ export interface LabProps {
   /** The path of the queue that the disciplines replace. Default: the bottleneck's. */
   at?: string | undefined;
   onText?: ((text: string) => void) | undefined;
+  /** Called when all disciplines have run, with their results in order. */
+  onResults?: ((found: { contender: string | undefined; result: RunResult }[]) => void) | undefined;
   /** Shown above the editor: a menu of examples. */
   children?: ComponentChildren;
 }
@@ -57,6 +59,7 @@ export function Lab({
   seed,
   at,
   onText,
+  onResults,
   children,
 }: LabProps) {
   const session = useMemo(() => new Session(engine, { text, compare, overrides, pins, files, seed, at }, isDark), []);
@@ -75,6 +78,20 @@ export function Lab({
   useReplaced(session.seed, seed === undefined ? undefined : BigInt(seed));
   useReplaced(session.placePath, at);
   useReplaced(session.contenders, compare && compare.length > 0 ? compare : [undefined]);
+  const report = useRef(onResults);
+  report.current = onResults;
+  useEffect(
+    () =>
+      effect(() => {
+        const found = session.columns.value.flatMap(({ contender, state, result }) =>
+          state.value === "done" && result.value ? [{ contender, result: result.value }] : [],
+        );
+        if (found.length > 0 && found.length === session.columns.value.length) {
+          report.current?.(found);
+        }
+      }),
+    [session],
+  );
   const change = (kind: "typed" | "dragged") => (changed: string) => {
     session.setText(changed, kind);
     onText?.(changed);
