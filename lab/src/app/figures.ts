@@ -241,7 +241,8 @@ function delayFigure(subject: Subject, options: FigureOptions): ChartModel {
     const factor = 8 / (rates.get(it.name) as number);
     return { ...it, values: it.values.map(bytes => bytes * factor) };
   });
-  return withLines(timeModel(subject, "Queueing delay", "queueing_delay_s"), delays, (it, i) => ({
+  const hint = "the time that the waiting bytes take at the rate of their link";
+  return withLines({ ...timeModel(subject, "Queueing delay", "queueing_delay_s"), hint }, delays, (it, i) => ({
     key: `queue ${it.name}`,
     label: it.name,
     look: i,
@@ -319,7 +320,7 @@ function utilizationFigure(subject: Subject, options: FigureOptions): ChartModel
     label: it.name,
     look: i,
   }));
-  return { ...model, yMax: 1 };
+  return { ...model, yMax: 1, hint: "the share of each interval in which the link was sending" };
 }
 
 function cdfFigure(subject: Subject): ChartModel {

@@ -233,6 +233,11 @@ function percent(share: number): string {
   return Number.isFinite(share) ? `${numberText(100 * share, 3)} %` : "–";
 }
 
+/** The figures as a sentence. */
+export function headlineOf(figures: Figures): string {
+  return FIGURES.map(([title, , textOf]) => `${title} ${textOf(figures)}`).join(", ");
+}
+
 /** The figures of a run in short. */
 export function Headline({ session, column }: { session: Session; column: Column }) {
   const result = column.result.value;

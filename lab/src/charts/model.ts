@@ -39,6 +39,8 @@ export interface ChartModel {
   front: number | undefined;
   bands: Band[];
   note: string | undefined;
+  /** What is drawn, where the title does not say it. */
+  hint?: string;
 }
 
 export function emptyModel(title: string, xQuantity: string, yQuantity: string): ChartModel {
