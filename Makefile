@@ -29,6 +29,14 @@ FUZZ_TARGETS := scenario capture units frame control live_config metrics tc
 MINUTES ?= 5
 SEED ?= $(shell date +%s)
 
+# The lab: the page in the package, and the engine of the page.
+LAB_SITE := python/forebay/lab/site
+LAB_ENGINE := lab/src/engine/wasm
+LAB_TARGET := wasm32-unknown-unknown
+LAB_MODULE := target/$(LAB_TARGET)/lab/forebay_wasm.wasm
+LAB_SOURCES := $(shell find lab -type f -not -path 'lab/node_modules/*' -not -path 'lab/dist/*' -not -path '$(LAB_ENGINE)/*') \
+	$(wildcard examples/*.toml examples/traces/*)
+
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
 .PHONY: help
@@ -85,6 +93,46 @@ $(DEMO_CORE): $(RUST_SOURCES)
 	install $@ python/forebay/_core.abi3.so
 	@touch $@
 
+# --- the lab
+
+# $(call WITH_LAB,what is skipped,targets): makes the targets where the lab can be built.
+WITH_LAB = @lacks=$$(lab/lacks.sh); if [[ -n $$lacks ]]; then echo "skipped: $(1): $$lacks"; \
+	else $(MAKE) --no-print-directory $(2); fi
+
+.PHONY: lab
+lab: ## Build the lab, Forebay in the browser, into the package; needs Node 20.19 or newer
+	$(call WITH_LAB,the lab was not built,$(LAB_SITE)/index.html)
+
+$(LAB_SITE)/index.html: lab/node_modules/.installed $(LAB_ENGINE)/.written $(LAB_SOURCES)
+	npm --prefix lab run --silent build -- --logLevel warn
+	$(PYTHON) lab/package.py lab/dist $(LAB_SITE)
+
+lab/node_modules/.installed: lab/package-lock.json
+	npm --prefix lab ci --no-audit --no-fund --silent
+	@touch $@
+
+$(LAB_MODULE): $(RUST_SOURCES)
+	cargo build --profile lab --locked --quiet --target $(LAB_TARGET) --package forebay-wasm
+
+# It also has the texts of the schema, which the module leaves out.
+$(LAB_ENGINE)/.written: $(LAB_MODULE) $(RUST_SOURCES)
+	$(XTASK) bindgen $(LAB_MODULE) $(LAB_ENGINE)
+	@touch $@
+
+.PHONY: lab-check lab-test
+lab-check: ## Types and lints of the lab
+	$(call WITH_LAB,the types and lints of the lab,lab-check-only)
+
+lab-test: ## The tests of the lab without a browser
+	$(call WITH_LAB,the tests of the lab,lab-test-only)
+
+.PHONY: lab-check-only lab-test-only
+lab-check-only: lab/node_modules/.installed $(LAB_ENGINE)/.written
+	npm --prefix lab run --silent check
+
+lab-test-only: lab/node_modules/.installed $(LAB_ENGINE)/.written
+	npm --prefix lab test --silent
+
 # --- use
 
 .PHONY: demo
@@ -125,6 +173,7 @@ test: ## Run all checks and tests, like CI
 	@# Linking the package takes minutes on one processor. The checks use the other.
 	@$(MAKE) --no-print-directory --jobs 2 build lint
 	@$(MAKE) --no-print-directory test-rust
+	@$(MAKE) --no-print-directory lab-test
 	@$(MAKE) --no-print-directory test-python
 
 .PHONY: test-rust
@@ -132,19 +181,20 @@ test-rust: ## The tests of the crates
 	cargo test --locked --workspace --exclude forebay-py --quiet
 
 .PHONY: test-python
-test-python: build ## The tests of the package, the command line and the guide
+test-python: build lab ## The tests of the package, the command line and the guide
 	$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal
 
 .PHONY: lint
-lint: fmt walls tidy prose bare deny clippy links ruff mypy generated docs ## Formatting, walls, tidy, prose, lints, types, licences, generated files, pages
+lint: fmt walls tidy prose bare deny clippy links ruff mypy generated lab-check docs ## Formatting, walls, tidy, prose, lints, types, licences, generated files, pages
 
 .PHONY: fmt walls tidy prose clippy links ruff mypy generated
 fmt:
 	cargo fmt --all --check
 
 # Not `cargo xtask`, which builds nearly all crates for itself: with the features of the whole workspace, they are those
-# of `test-rust`.
-XTASK := cargo build --locked --quiet --workspace --exclude forebay-py --bin xtask && target/debug/xtask
+# of `test-rust`. Where the lab can be built, all have what it needs, so that no target builds another program.
+XTASK_FEATURES = $(if $(shell lab/lacks.sh),,--features xtask/lab)
+XTASK = cargo build --locked --quiet --workspace --exclude forebay-py --bin xtask $(XTASK_FEATURES) && target/debug/xtask
 
 walls tidy prose:
 	$(XTASK) $@
@@ -263,12 +313,12 @@ live-test: build ## The data plane with real traffic between network namespaces;
 # --- publish
 
 .PHONY: docs
-docs: build ## Build the documentation into docs/_build/html
+docs: build lab ## Build the documentation into docs/_build/html
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 .PHONY: wheel
-wheel: $(VENV)/.installed ## Build a wheel into dist
+wheel: $(VENV)/.installed lab ## Build a wheel into dist
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --quiet --out dist
 	CARGO_PROFILE_RELEASE_STRIP=true cargo build --release --locked --quiet --package forebay-live --bins
@@ -281,4 +331,4 @@ wheel-test: wheel ## Build a wheel, install it into a clean environment and use 
 
 .PHONY: clean
 clean: ## Remove build outputs and .venv
-	rm -rf target $(VENV) dist $(OUT) docs/_build fuzz/target
+	rm -rf target $(VENV) dist $(OUT) docs/_build fuzz/target lab/node_modules lab/dist $(LAB_ENGINE) $(LAB_SITE)

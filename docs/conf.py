@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import sys
+from pathlib import Path
 from typing import Any, get_args
 
 from docutils import nodes
@@ -13,11 +15,20 @@ from sphinx.util.docutils import SphinxDirective
 
 import forebay
 
+sys.path.insert(0, str(Path(__file__).parent))
+
 project = "Forebay"
 author = "The Forebay authors"
 copyright = "2026, The Forebay authors"  # noqa: A001 - Sphinx wants this name
 
-extensions = ["myst_nb", "sphinx_copybutton", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_nb",
+    "sphinx_copybutton",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "run_here",
+]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 nb_execution_mode = "off"  # tests run the notebooks, and compare with what is stored in them
 exclude_patterns = ["_build", "**/.ipynb_checkpoints"]

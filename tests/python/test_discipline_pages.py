@@ -1,9 +1,10 @@
-"""The examples of the reference pages run, each in a small scenario of the kind for which it is made."""
+"""The examples of the reference pages run, each in the scenario in which its page runs it in the lab."""
 
 import io
 from pathlib import Path
 
 import pytest
+from docs.run_here import scenario_of
 from rich.console import Console
 
 import forebay as fb
@@ -13,72 +14,6 @@ from test_docs import ROOT, Block, blocks_of
 
 KINDS = ("disciplines", "schedulers", "schemes", "buffers", "transports", "topologies")
 PAGES = [page for kind in KINDS for page in sorted(ROOT.glob(f"docs/reference/{kind}/*.md")) if page.stem != "index"]
-FLOOD = 'transport.udp = { packet = "1000 B", constant = { rate = "10 Mbps", jitter = 0.5 } }'
-
-
-def star(queue: str = 'queue = "drop_tail"', transport: str = FLOOD) -> str:
-    return f"""
-duration = "400 ms"
-[topology.star]
-access = {{ rate = "100 Mbps", delay = "1 ms" }}
-[topology.star.bottleneck]
-rate = "10 Mbps"
-delay = "2 ms"
-{queue}
-[[flows]]
-name = "tcp"
-count = 3
-class = 1
-transport = "tcp"
-[[flows]]
-name = "other"
-{transport}
-"""
-
-
-def switch(fabric: str = "", transport: str = 'transport.cells = { size = "64 B", load = 0.8 }') -> str:
-    return f"""
-duration = "1 ms"
-[topology.switch]
-ports = 4
-input = {{ rate = "1 Gbps", delay = "1 us" }}
-output = {{ rate = "1 Gbps", delay = "1 us" }}
-{fabric}
-[[flows]]
-name = "cells"
-{transport}
-"""
-
-
-def ethernet(management: str = "", transport: str = 'transport.frames = { rate = "8 Gbps" }') -> str:
-    return f"""
-duration = "1 ms"
-[topology.ethernet]
-link = {{ rate = "10 Gbps", delay = "500 ns" }}
-switches = [{{ name = "SW", nodes = ["1", "2", "3"] }}]
-{management}
-[[flows]]
-name = "frames"
-from = ["1", "2"]
-to = "3"
-{transport}
-"""
-
-
-def scenario_of(kind: str, example: str) -> str:
-    """The scenario that has this example in its place; the example of a topology is a scenario itself."""
-    match kind:
-        case "disciplines":
-            return star(queue=example)
-        case "schedulers":
-            return switch(fabric=example)
-        case "schemes" | "buffers":
-            return ethernet(management=example)
-        case "topologies":
-            return example
-    if "transport.cells" in example:
-        return switch(transport=example)
-    return ethernet(transport=example) if "transport.frames" in example else star(transport=example)
 
 
 def example_of(page: Path) -> tuple[str, list[Block]]:

@@ -5,7 +5,6 @@ Runs where it finds Chromium and its driver: `apt-get install chromium chromium-
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
 import time
@@ -14,88 +13,33 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 import forebay as fb
+from browser import NEEDS_BROWSER, Browser
 from report_folders import HOSTILE, write_folders
 
-BROWSER = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
-DRIVER = shutil.which("chromedriver")
-
-pytestmark = pytest.mark.skipif(
-    BROWSER is None or DRIVER is None,
-    reason="there is no Chromium with its driver here: apt-get install chromium chromium-driver",
-)
+pytestmark = NEEDS_BROWSER
 
 WIDTHS = (390, 1280, 1920)
 PAGES = ("plain", "hostile", "sweep", "compare", "claims", "both")
 
 
-class Browser:
-    """A Chromium without a window and without a network."""
+class Pages(Browser):
+    """A browser without a network."""
 
     def __init__(self) -> None:
-        from selenium import webdriver
-        from selenium.webdriver.chrome.service import Service
-
-        options = webdriver.ChromeOptions()
-        options.binary_location = str(BROWSER)
-        # A container has neither a sandbox of its own nor much shared memory.
-        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
-            options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver: Any = webdriver.Chrome(options=options, service=Service(DRIVER))
-        self.driver.execute_cdp_cmd("Network.enable", {})
-        offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
-        self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+        super().__init__()
+        self.go_offline()
 
     def open(self, page: Path, *, width: int = 1280, scheme: str = "light") -> None:
         """Opens the page and waits until its figures are drawn."""
-        self.scheme(scheme)
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        self.driver.get(page.as_uri())
+        self.show(page.as_uri(), width=width, scheme=scheme)
         self.wait("return document.documentElement.dataset.drawn === 'yes'")
-
-    def scheme(self, scheme: str) -> None:
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-
-    def run(self, script: str, *arguments: object) -> Any:
-        return self.driver.execute_script(script, *arguments)
-
-    def wait(self, script: str, *arguments: object) -> Any:
-        """Waits until the script returns something."""
-        end = time.monotonic() + 60
-        while not (found := self.run(script, *arguments)):
-            assert time.monotonic() < end, script
-            time.sleep(0.05)
-        return found
-
-    def complaints(self) -> list[str]:
-        return [str(it["message"]) for it in self.driver.get_log("browser") if it["level"] in ("SEVERE", "WARNING")]
-
-    def picture(self, element: Any = None) -> Image.Image:
-        source = self.driver if element is None else element
-        data = source.get_screenshot_as_png() if element is None else source.screenshot_as_png
-        return Image.open(io.BytesIO(data)).convert("L")
-
-    def point(self, element: Any, right: float, down: float) -> None:
-        """Moves the pointer to that part of the element's width and height."""
-        box = self.run(
-            "arguments[0].scrollIntoView({block: 'center'}); const b = arguments[0].getBoundingClientRect();"
-            "return [b.left, b.top, b.width, b.height]",
-            element,
-        )
-        place = {"type": "mouseMoved", "x": box[0] + right * box[2], "y": box[1] + down * box[3]}
-        self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", place)
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = Browser()
+def browser() -> Iterator[Pages]:
+    found = Pages()
     yield found
     found.driver.quit()
 
@@ -111,13 +55,13 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return found
 
 
-def chart(browser: Browser, title: str) -> Any:
+def chart(browser: Pages, title: str) -> Any:
     named = "(it) => it.firstElementChild.textContent === arguments[0]"
     return browser.run(f"return [...document.querySelectorAll('.chart')].find({named})", title)
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_figure_is_drawn_and_nothing_complains(browser: Browser, pages: dict[str, Path], name: str) -> None:
+def test_every_figure_is_drawn_and_nothing_complains(browser: Pages, pages: dict[str, Path], name: str) -> None:
     browser.complaints()
     browser.open(pages[name])
     for summary in browser.run("return [...document.querySelectorAll('details.charts')]"):
@@ -133,7 +77,7 @@ def test_every_figure_is_drawn_and_nothing_complains(browser: Browser, pages: di
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", PAGES)
-def test_nothing_overflows(browser: Browser, pages: dict[str, Path], name: str, width: int) -> None:
+def test_nothing_overflows(browser: Pages, pages: dict[str, Path], name: str, width: int) -> None:
     browser.open(pages[name], width=width)
     assert browser.run("return document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     # Tables move sideways in a frame of their own; all else ends within the page.
@@ -147,14 +91,14 @@ def test_nothing_overflows(browser: Browser, pages: dict[str, Path], name: str, 
     assert browser.run(hidden) == 0
 
 
-def test_pointing_shows_a_value(browser: Browser, pages: dict[str, Path]) -> None:
+def test_pointing_shows_a_value(browser: Pages, pages: dict[str, Path]) -> None:
     browser.open(pages["plain"])
     assert "packets" in tip_over(browser, chart(browser, "Queues over time"), 0.5, 0.5)
     browser.open(pages["sweep"])
     assert tip_over(browser, chart(browser, "Jain: red"), 0.4, 0.5)
 
 
-def test_a_name_in_a_tip_is_no_markup(browser: Browser, pages: dict[str, Path]) -> None:
+def test_a_name_in_a_tip_is_no_markup(browser: Pages, pages: dict[str, Path]) -> None:
     browser.open(pages["hostile"])
     assert HOSTILE in tip_over(browser, chart(browser, "Goodput over time"), 0.5, 0.5)
     assert browser.run("return document.querySelectorAll('img').length") == 0
@@ -171,7 +115,7 @@ TIPS = """
 """
 
 
-def tip_over(browser: Browser, figure: Any, right: float, down: float) -> str:
+def tip_over(browser: Pages, figure: Any, right: float, down: float) -> str:
     plot = browser.run("return arguments[0].querySelector('.plot')", figure)
     end = time.monotonic() + 20
     while time.monotonic() < end:
@@ -184,7 +128,7 @@ def tip_over(browser: Browser, figure: Any, right: float, down: float) -> str:
     return ""
 
 
-def test_a_series_is_hidden_by_its_button(browser: Browser, pages: dict[str, Path]) -> None:
+def test_a_series_is_hidden_by_its_button(browser: Pages, pages: dict[str, Path]) -> None:
     browser.open(pages["plain"])
     figure = chart(browser, "Goodput over time")
     plot = browser.run("return arguments[0].querySelector('.plot')", figure)
@@ -199,7 +143,7 @@ def test_a_series_is_hidden_by_its_button(browser: Browser, pages: dict[str, Pat
     wait_until(lambda: browser.picture(plot).tobytes() == before)
 
 
-def test_dragging_zooms(browser: Browser, pages: dict[str, Path]) -> None:
+def test_dragging_zooms(browser: Pages, pages: dict[str, Path]) -> None:
     browser.open(pages["plain"])
     plot = browser.run("return arguments[0].querySelector('.plot')", chart(browser, "Queues over time"))
     span = """
@@ -222,7 +166,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-def test_a_column_sorts_both_ways_with_gaps_last(browser: Browser, pages: dict[str, Path]) -> None:
+def test_a_column_sorts_both_ways_with_gaps_last(browser: Pages, pages: dict[str, Path]) -> None:
     browser.open(pages["plain"])
     cells = """
         const table = [...document.querySelectorAll("table")].find((it) => it.textContent.includes("Goodput"));
@@ -244,7 +188,7 @@ def test_a_column_sorts_both_ways_with_gaps_last(browser: Browser, pages: dict[s
         assert "-" not in times[: sum(it != "-" for it in times)]
 
 
-def test_dark_is_dark_also_when_it_changes(browser: Browser, pages: dict[str, Path]) -> None:
+def test_dark_is_dark_also_when_it_changes(browser: Pages, pages: dict[str, Path]) -> None:
     browser.open(pages["sweep"], scheme="light")
     assert brightness(browser) > 200
     browser.open(pages["sweep"], scheme="dark")
@@ -257,7 +201,7 @@ def test_dark_is_dark_also_when_it_changes(browser: Browser, pages: dict[str, Pa
     assert browser.complaints() == []
 
 
-def brightness(browser: Browser, element: Any = None) -> float:
+def brightness(browser: Pages, element: Any = None) -> float:
     if element is not None:
         browser.run("arguments[0].scrollIntoView({block: 'center'})", element)
     picture = browser.picture(element)

@@ -6,10 +6,13 @@ Neither Rust nor the source tree is within reach of what is installed, and no op
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import urllib.request
 import venv
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,6 +72,7 @@ REFUSED = (
     (["python", "-c", COMPILED], "forebay[numba]"),
 )
 """Commands that need an optional package, and the required message."""
+LAB = "forebay/lab/site/"
 
 
 @dataclass(frozen=True)
@@ -78,17 +82,23 @@ class Environment:
     programs: Path
     folder: Path
 
-    def call(self, words: list[str]) -> subprocess.CompletedProcess[str]:
-        """Runs a program of the environment where there is nothing else but the system's."""
+    def start(self, words: list[str]) -> subprocess.Popen[str]:
+        """Starts a program of the environment where there is nothing else but the system's."""
         system = {"PATH": f"{self.programs}{os.pathsep}{os.defpath}", "HOME": str(self.folder), "MPLBACKEND": "agg"}
-        return subprocess.run(
+        return subprocess.Popen(
             [str(self.programs / words[0]), *words[1:]],
             cwd=self.folder,
             env=system,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            check=False,
         )
+
+    def call(self, words: list[str]) -> subprocess.CompletedProcess[str]:
+        """Runs a program to its end."""
+        running = self.start(words)
+        stdout, stderr = running.communicate()
+        return subprocess.CompletedProcess(words, running.returncode, stdout, stderr)
 
 
 def main() -> int:
@@ -116,7 +126,9 @@ def main() -> int:
             check=True,
         )
         print(f"{wheels[-1].name}, {wheels[-1].stat().st_size / 1e6:.1f} MB")
-        return 1 if faults(environment) else 0
+        with zipfile.ZipFile(wheels[-1]) as content:
+            page = [name.removeprefix(LAB) for name in content.namelist() if name.startswith(LAB)]
+        return 1 if faults(environment) + lab_faults(environment, page) else 0
 
 
 def faults(environment: Environment) -> int:
@@ -135,6 +147,31 @@ def faults(environment: Environment) -> int:
     where = environment.call(["python", "-c", "import forebay; print(forebay.__file__)"])
     inside = where.stdout.startswith(str(environment.programs.parent))
     return count + told(["the installed package is the one that ran"], where, "" if inside else "another one ran")
+
+
+def lab_faults(environment: Environment, page: list[str]) -> int:
+    """Opens the lab and loads its files; how much of it does not work. Without the page, it must say so."""
+    words = ["forebay", "lab", "office.toml", "--no-open"]
+    if not page:
+        print("note: `make lab` was skipped, so the wheel comes without the page of the lab")
+        done = environment.call(words)
+        return told(words, done, "" if "comes without the lab" in done.stderr else "no word of the missing page")
+    running = environment.start(words)
+    assert running.stdout is not None
+    address, _, scenario = running.stdout.readline().strip().partition("#")
+    fault = "" if scenario.startswith("/lab?s=") else "no link to the scenario"
+    for name in page:
+        if not name.endswith(".gz"):
+            try:
+                with urllib.request.urlopen(address + name, timeout=20) as answer:
+                    fault = fault or ("" if answer.read() else f"{name} is empty")
+            except (OSError, ValueError) as error:
+                fault = fault or f"{name}: {error}"
+    running.send_signal(signal.SIGINT)
+    stdout, stderr = running.communicate(timeout=30)
+    done = subprocess.CompletedProcess(words, running.returncode, stdout, stderr)
+    fault = fault or ("" if done.returncode == 130 else f"exit status {done.returncode} after Ctrl-C")
+    return told(words, done, fault or ("" if any(name.endswith(".wasm") for name in page) else "no engine"))
 
 
 def told(words: list[str], done: subprocess.CompletedProcess[str], fault: str) -> bool:

@@ -10,6 +10,7 @@ from . import terminal
 from .compare import compare
 from .describe import explain, list_, schema
 from .flent import export, flent
+from .lab import lab
 from .live.command import app as live
 from .replay import replay
 from .reproduce import reproduce
@@ -70,3 +71,4 @@ app.command()(schema)
 app.command()(plot)
 app.command()(report)
 app.command()(replay)
+app.command()(lab)
