@@ -1,4 +1,5 @@
 import { defineConfig, type Plugin } from "vite";
+import { stories } from "./stories-plugin.ts";
 
 // `python/forebay/lab/server.py` has the same policy for the header, with what only a header can say.
 const POLICY = [
@@ -25,7 +26,7 @@ const policy: Plugin = {
 export default defineConfig({
   // The folder is served from any path: by `forebay lab`, and as a part of the documentation.
   base: "./",
-  plugins: [policy],
+  plugins: [policy, stories()],
   // Examples and the schema are files of the repository.
   server: { fs: { allow: [".."] } },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },

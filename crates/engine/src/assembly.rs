@@ -50,6 +50,7 @@ use crate::host::endpoints::{EndpointId, Endpoints, Numbers};
 use crate::host::hosts::{HostParts, NONE, hosts};
 use crate::host::outbox::NodePorts;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
+use crate::observe::phase_recorder::PhaseRecorder;
 use crate::observe::queue_counters::{QueueCounters, QueueRecord};
 use crate::observe::queue_series::QueueSeries;
 use crate::observe::transfers::SharedTable;
@@ -58,7 +59,7 @@ use crate::packet::side_tables::SideTables;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
 use crate::spec::{
-    AdapterSpec, CrossbarSpec, EthernetSwitchSpec, LinkId, NodeIndex, NodeSpec, Probes, RouteChange, Transport,
+    AdapterSpec, CrossbarSpec, EthernetSwitchSpec, LinkId, NodeIndex, NodeSpec, Probes, RouteChange, Transport, Watch,
 };
 
 /// A network as its builder describes it.
@@ -78,6 +79,8 @@ pub(crate) struct Description {
     pub transfer_table: Option<SharedTable>,
     /// Flows whose senders become time series.
     pub watched_senders: BTreeSet<FlowId>,
+    /// Events that are recorded one by one.
+    pub watch: Option<Watch>,
 }
 
 impl Description {
@@ -146,7 +149,8 @@ struct Maker<'a> {
 impl<'a> Maker<'a> {
     fn new(network: &'a mut Description, graph: &'a Graph, nodes: &'a DriverNodes, ways: Ways<'a>) -> Self {
         let Description { seed, measured, probes, device_queue_limit, .. } = *network;
-        let Description { nodes: specs, node_names, links, flows, transfer_table, watched_senders, .. } = network;
+        let Description { nodes: specs, node_names, links, flows, transfer_table, watched_senders, watch, .. } =
+            network;
         let control = flows.len() + links.all.len().div_ceil(2);
         let traced = ports::traced_flows(flows, control);
         let (mut crossbars, mut switches, mut adapters) = (Vec::new(), Vec::new(), Vec::new());
@@ -172,7 +176,16 @@ impl<'a> Maker<'a> {
             watched_senders,
             graph,
             nodes,
-            ports: Ports { links, graph, seed, measured, probes, traced, first_pause: 2 * flows.len() as FlowId },
+            ports: Ports {
+                links,
+                graph,
+                seed,
+                measured,
+                probes,
+                traced,
+                first_pause: 2 * flows.len() as FlowId,
+                watch: watch.as_ref(),
+            },
             ways,
             salts: BTreeMap::new(),
             salts_sending: BTreeMap::new(),
@@ -193,7 +206,7 @@ impl<'a> Maker<'a> {
         }
         for (node, spec) in std::mem::take(&mut self.crossbars) {
             let arrivals = Arrivals::AnyOrder(self.salts_into(node));
-            nodes.push(PlacedNode { node: Box::new(self.crossbar(spec, node)), arrivals });
+            nodes.push(PlacedNode { node: self.crossbar(spec, node), arrivals });
         }
         self.ethernet(&endpoints, &mut nodes)?;
         let ends = self.flows.iter().zip(&endpoints.numbers.ends).flat_map(|(flow, &(source, destination))| {
@@ -323,7 +336,7 @@ impl<'a> Maker<'a> {
     }
 
     /// The fabric of a node, with counters for each of its inputs.
-    fn crossbar(&mut self, spec: CrossbarSpec, node: NodeIndex) -> Crossbar {
+    fn crossbar(&mut self, spec: CrossbarSpec, node: NodeIndex) -> Box<dyn Node> {
         let Self { seed, measured, probes, graph, .. } = *self;
         let name = self.names[node as usize].to_owned();
         let sampled = probes.queues && probes.interval.is_some();
@@ -338,6 +351,11 @@ impl<'a> Maker<'a> {
         let checkpoints = Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
         let (table, to_output) = self.ways.table_of(node, |link| graph.outputs[link as usize]);
         let ways = graph.out.of(node).iter().map(|&link| self.ways.to(link)).collect();
-        Crossbar::new(CrossbarParts { name, spec, record, table, to_output, ways, rng, checkpoints })
+        let recorder = self.ports.watch.map(|watch| PhaseRecorder::new(watch, &name, spec.ports));
+        let parts = CrossbarParts { name, spec, record, table, to_output, ways, rng, checkpoints };
+        match recorder {
+            Some(recorder) => Box::new(Crossbar::new(parts, recorder)),
+            None => Box::new(Crossbar::new(parts, ())),
+        }
     }
 }

@@ -42,8 +42,20 @@ pub(crate) struct CrossbarParts {
     pub checkpoints: Checkpoints,
 }
 
+/// Sees the phases of a crossbar. Nothing that it does changes them.
+pub(crate) trait PhaseObserver: Send {
+    /// Inputs have been matched to outputs; nothing has crossed yet.
+    fn phase(&mut self, _now: Time, _waiting: &Inputs, _matching: &Matching) {}
+
+    /// The run has ended.
+    fn hand_in(&mut self, _report: &mut Report) {}
+}
+
+/// Nobody sees them.
+impl PhaseObserver for () {}
+
 /// A fabric at work.
-pub(crate) struct Crossbar {
+pub(crate) struct Crossbar<O> {
     inputs: Vec<Input>,
     waiting: Inputs,
     /// Packets at all inputs.
@@ -62,10 +74,11 @@ pub(crate) struct Crossbar {
     due: Time,
     rng: Pcg64Mcg,
     checkpoints: Checkpoints,
+    observer: O,
 }
 
-impl Crossbar {
-    pub fn new(parts: CrossbarParts) -> Self {
+impl<O: PhaseObserver> Crossbar<O> {
+    pub fn new(parts: CrossbarParts, observer: O) -> Self {
         let CrossbarParts { name, spec, record, table, to_output, ways, rng, checkpoints } = parts;
         let CrossbarSpec { ports, inputs: waiting, slot, speedup } = spec;
         let input =
@@ -84,6 +97,7 @@ impl Crossbar {
             due: Time::NEVER,
             rng,
             checkpoints,
+            observer,
         }
     }
 
@@ -141,13 +155,14 @@ impl Crossbar {
 
     /// One phase at `now`: matches inputs to outputs and lets one packet of each pair cross.
     fn transfer(&mut self, now: Time, channels: &mut Channels) {
-        let Self { inputs, waiting, matching, rng, total, ways, .. } = self;
+        let Self { inputs, waiting, matching, rng, total, ways, observer, .. } = self;
         match waiting {
             Inputs::VirtualOutputQueues(queues, scheduler) => {
                 scheduler.schedule(queues.occupancy(), EVERY_OUTPUT, rng, matching);
             }
             Inputs::Fifos(queues) => queues.phase(EVERY_OUTPUT, rng, matching),
         }
+        observer.phase(now, waiting, matching);
         for (input, output) in matching.pairs() {
             let packet = match waiting {
                 Inputs::VirtualOutputQueues(queues, _) => queues.pop(input, output),
@@ -223,7 +238,7 @@ impl Crossbar {
     }
 }
 
-impl Node for Crossbar {
+impl<O: PhaseObserver> Node for Crossbar<O> {
     fn next(&self) -> Time {
         self.due
     }
@@ -261,6 +276,7 @@ impl Node for Crossbar {
                 port: None,
             });
         }
+        self.observer.hand_in(report);
     }
 }
 

@@ -26,6 +26,9 @@ pub enum RunError {
     /// A discipline or a controller from outside the simulator cannot be made.
     #[error("{0}")]
     Custom(String),
+    /// The caller asked for the events of a part that the network does not have.
+    #[error("{0}")]
+    Watch(String),
     /// Packets were lost or made up: a fault in the simulator itself.
     #[error("the counters do not balance, which is a fault in Forebay; please report it: {0}")]
     Invariant(String),

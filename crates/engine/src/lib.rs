@@ -6,7 +6,7 @@
 //! | folder or file | contents |
 //! |---|---|
 //! | `spec/` | the description of a network: nodes, links, flows |
-//! | `network.rs` | the builder of a network, and its run |
+//! | `network.rs`, `run_so_far.rs` | the builder of a network, its run, and its time series before the end |
 //! | `forwarding.rs` | which links lead to which destinations |
 //! | `assembly.rs`, `assembly/` | from the description to the nodes of the driver |
 //! | `driver/` | the order in which parts run, and its containers |
@@ -31,6 +31,7 @@ mod network;
 mod observe;
 mod packet;
 mod router;
+mod run_so_far;
 mod spec;
 
 pub use driver::windows::GENERATED_IN_ROUND;
@@ -45,5 +46,7 @@ pub use observe::outcomes::{Outcome, OutcomeKind, OutcomeValue};
 pub use observe::results::{EngineStats, RunResult};
 pub use observe::trace::TraceSpec;
 pub use observe::transfers::{Transfer, TransferTable};
+pub use observe::watched::{CrossbarLog, LoggedPacket, LoggedPause, PacketEvent, PacketLog, PauseLog, Watched};
 pub use packet::{FlowId, Packet};
+pub use run_so_far::{RunSoFar, SeriesSoFar};
 pub use spec::*;

@@ -18,6 +18,7 @@ use crate::link::opportunities::OpportunityService;
 use crate::link::service::ServiceRate;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::reported::LinkReport;
+use crate::observe::so_far::{Of, Show};
 use crate::observe::trace::Tracer;
 use crate::packet::Packet;
 use crate::packet::side_tables::SideTables;
@@ -321,6 +322,13 @@ impl Link {
         record.packets += packets;
         record.bytes += packets * u64::from(len_bytes);
         record.busy += self.memo_span * packets;
+    }
+
+    /// Shows the utilisation so far, if it is a time series.
+    pub fn show(&self, show: &mut Show<'_>) {
+        if let Some(series) = &self.record.utilization {
+            show(Of::Link(self.record.number), "utilization", &series.values, &[]);
+        }
     }
 
     pub fn finish(&mut self, measured: &MeasuredInterval) -> LinkReport {

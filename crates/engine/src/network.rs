@@ -17,9 +17,10 @@ use crate::observe::report::Report;
 use crate::observe::results::RunResult;
 use crate::observe::transfers::{SharedTable, TransferTable};
 use crate::packet::FlowId;
+use crate::run_so_far::RunSoFar;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
-use crate::spec::{FlowSpec, LinkId, LinkSpec, NodeIndex, NodeSpec, Probes, RouteChange, TcpData, Transport};
+use crate::spec::{FlowSpec, LinkId, LinkSpec, NodeIndex, NodeSpec, Probes, RouteChange, TcpData, Transport, Watch};
 
 /// Collects nodes, links and flows; [`NetworkBuilder::build`] makes the network.
 pub struct NetworkBuilder {
@@ -43,6 +44,7 @@ impl NetworkBuilder {
             device_queue_limit: None,
             transfer_table: None,
             watched_senders: BTreeSet::new(),
+            watch: None,
         };
         Self { network }
     }
@@ -109,6 +111,11 @@ impl NetworkBuilder {
         }
     }
 
+    /// Records events one by one: see [`RunResult::watched`]. All other results stay the same.
+    pub fn watch(&mut self, watch: Watch) {
+        self.network.watch = Some(watch);
+    }
+
     /// How many flows there are; the next one added gets this index.
     #[must_use]
     pub fn flow_count(&self) -> u32 {
@@ -122,8 +129,11 @@ impl NetworkBuilder {
     pub fn build(mut self) -> Result<Network, RunError> {
         let transfer_table = self.network.transfer_table.clone();
         let driver = self.network.assemble()?;
-        let Description { measured, probes, node_names, flows, links, .. } = self.network;
-        let report = Report::new(measured, flows.labels, node_names, links.names);
+        let Description { measured, probes, node_names, flows, links, watch, .. } = self.network;
+        let mut report = Report::new(measured, flows.labels, node_names, links.names);
+        if watch.is_some() {
+            report.expect_logs();
+        }
         Ok(Network { driver, report, measured, sampling_interval: probes.interval, transfer_table })
     }
 }
@@ -153,7 +163,17 @@ impl Network {
     /// # Errors
     /// As [`Network::run`]; if a thread cannot be started.
     pub fn run_on(self, threads: NonZeroUsize, control: &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError> {
-        self.run_by(control, |driver, progress| driver.run_on(driver.partition(threads), progress))
+        self.run_by(&mut |fraction, _| control(fraction), |driver, progress| {
+            driver.run_on(driver.partition(threads), progress)
+        })
+    }
+
+    /// As [`Network::run`]; `control` also gets the run so far, whose time series it may show.
+    ///
+    /// # Errors
+    /// As [`Network::run`].
+    pub fn run_shown(self, control: &mut dyn FnMut(f64, &RunSoFar<'_>) -> bool) -> Result<RunResult, RunError> {
+        self.run_by(control, |driver, progress| driver.run(progress).map(|()| (1, 0.0)))
     }
 
     /// As [`Network::run_on`], also where several threads are slower than one.
@@ -167,7 +187,9 @@ impl Network {
         threads: NonZeroUsize,
         control: &mut dyn FnMut(f64) -> bool,
     ) -> Result<RunResult, RunError> {
-        self.run_by(control, |driver, progress| driver.run_on(driver.best_partition(threads), progress))
+        self.run_by(&mut |fraction, _| control(fraction), |driver, progress| {
+            driver.run_on(driver.best_partition(threads), progress)
+        })
     }
 
     /// As [`Network::run`], with everything in the order of the global clock: the same results, slower.
@@ -177,23 +199,27 @@ impl Network {
     #[cfg(feature = "oracle")]
     #[doc(hidden)]
     pub fn run_in_order(self, control: &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError> {
-        self.run_by(control, |driver, progress| driver.run_in_order(progress).map(|()| (1, 0.0)))
+        self.run_by(&mut |fraction, _| control(fraction), |driver, progress| {
+            driver.run_in_order(progress).map(|()| (1, 0.0))
+        })
     }
 
     /// `run` returns how many threads it used, and the CPU time of those other than this one.
     fn run_by(
         self,
-        control: &mut dyn FnMut(f64) -> bool,
+        control: &mut dyn FnMut(f64, &RunSoFar<'_>) -> bool,
         run: impl FnOnce(&mut Windows, &mut Progress<'_>) -> Result<(usize, f64), RunError>,
     ) -> Result<RunResult, RunError> {
         let Self { mut driver, mut report, measured, sampling_interval, transfer_table } = self;
         let meter = Meter::start();
-        let mut progress = Progress::new(control, measured.to);
+        let mut control = |fraction, nodes: &[_]| control(fraction, &RunSoFar::new(nodes, &report, sampling_interval));
+        let mut progress = Progress::new(&mut control, measured.to);
         let (threads, other_cpu_s) = run(&mut driver, &mut progress)?;
+        let events = progress.events;
         driver.finish(&mut report);
         transfer_table.map_or(Ok(()), |table| table.close())?;
         let mut result = report.close(sampling_interval)?;
-        result.engine.events = progress.events;
+        result.engine.events = events;
         result.engine.threads = threads as u64;
         result.engine.cpu_s = meter.elapsed().as_secs_f64() + other_cpu_s;
         result.engine.peak_rss_bytes = peak_rss_bytes();

@@ -227,6 +227,16 @@ impl Packet {
         self.identity as u32 as usize
     }
 
+    /// Flow, direction and number in one.
+    pub(crate) const fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    /// The [`Packet::direction_index`] of packets with this key.
+    pub(crate) const fn direction_of(key: FlowKey) -> usize {
+        key.0 as u32 as usize
+    }
+
     /// The time since data left its source.
     #[inline]
     #[must_use]

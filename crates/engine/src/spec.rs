@@ -10,7 +10,7 @@
 //! | `crossbar.rs` | a router with a fabric |
 //! | `ethernet.rs` | Ethernet switches and adapters |
 //! | `links.rs`, `flows.rs` | all links and all flows of a network |
-//! | `probes.rs` | the time series |
+//! | `probes.rs`, `watch.rs` | the time series; events that are recorded one by one |
 //! | `distribution.rs` | the distributions of traffic |
 
 pub(crate) mod crossbar;
@@ -25,6 +25,7 @@ pub(crate) mod links;
 pub(crate) mod node;
 pub(crate) mod probes;
 pub(crate) mod traffic;
+pub(crate) mod watch;
 
 pub use crossbar::{CrossbarSpec, Inputs};
 pub use detour::RouteChange;
@@ -36,3 +37,4 @@ pub use link::{LinkId, LinkSpec, Opportunities, ServiceStep};
 pub use node::{NodeIndex, NodeSpec};
 pub use probes::Probes;
 pub use traffic::{CellArrivals, FrameArrivals, OnOff, RateStep, UdpPattern};
+pub use watch::Watch;

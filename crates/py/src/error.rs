@@ -78,7 +78,7 @@ pub(crate) fn os_error(reason: &io::Error, path: &str) -> PyErr {
 /// The error of a run that did not come to its end. One that Python stopped has no error of its own.
 pub(crate) fn run_error(error: &RunError) -> PyErr {
     match error {
-        RunError::TooLarge(_) | RunError::Custom(_) => ScenarioError::new_err(error.to_string()),
+        RunError::TooLarge(_) | RunError::Custom(_) | RunError::Watch(_) => ScenarioError::new_err(error.to_string()),
         RunError::Write { path, reason } => os_error(reason, path),
         RunError::Thread(_) => PyOSError::new_err(error.to_string()),
         RunError::Stopped | RunError::Invariant(_) => InternalError::new_err(error.to_string()),

@@ -27,11 +27,12 @@ use crate::schema::{
     self, Cells, Fabric, FlowGroup, HostQueue, PingInterval, ScenarioSpec, SeriesKind, Switch, Udp,
     UdpPattern as Pattern, VOICE_BPS,
 };
+use crate::watch::WatchSpec;
 
 /// Links or flows that are added between two calls of the control function.
 const STEPS_PER_CHECK: usize = 1 << 12;
 
-/// Builds the network of `scenario` under `seed`. Traces go into `out`, if there is such a folder.
+/// Builds the network of `scenario` under `seed`. Traces go into `out`, if there is such a folder; `watch` is checked.
 ///
 /// # Errors
 /// If `control`, which is asked before each step, answers not to continue, the file of a trace cannot be created, or
@@ -39,6 +40,7 @@ const STEPS_PER_CHECK: usize = 1 << 12;
 pub(crate) fn network(
     scenario: &ScenarioSpec,
     seed: u64,
+    watch: Option<&WatchSpec>,
     out: Option<&Path>,
     custom: Option<&dyn CustomClasses>,
     control: &mut dyn FnMut(f64) -> bool,
@@ -62,6 +64,9 @@ pub(crate) fn network(
     let watched = watched_flows(&plan, scenario);
     let losing = links::losing_flows(&plan, scenario);
     let host_times = HostTimes::new(&plan, scenario);
+    if let Some(watch) = watch {
+        builder.watch(watch.of_plan(&plan));
+    }
     for (index, node) in std::mem::take(&mut plan.nodes).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;

@@ -23,6 +23,7 @@ mod tc;
 mod traces;
 mod validate;
 mod warnings;
+mod watch;
 
 pub use applications::{Application, FixedSize, Transfers, request_response::RequestResponse};
 pub use catalogue::{Choice, Parameter, choices, json_schema};
@@ -31,12 +32,13 @@ pub use custom_classes::{CustomClasses, Site};
 pub use forebay_document::{DocumentError as ScenarioError, PathStep, Words};
 pub use from_tc::link_from_tc;
 pub use load::{Scenario, remedy_for_name};
-pub use memory::memory_estimate;
+pub use memory::{memory_estimate, memory_estimate_watched};
 pub use plan::data::{GroupData, LinkData, PlanData, QueueData, ethernet, plan_data};
 pub use port_spec::PortSpec;
 pub use python_classes::python_classes;
-pub use run::{run, run_on};
+pub use run::{run, run_on, run_shown, run_watched};
 #[cfg(feature = "oracle")]
 pub use run::{run_divided, run_in_order};
 pub use tc::{TcTarget, described_queues, tc_commands};
 pub use traces::{TraceFile, TraceOutage};
+pub use watch::WatchSpec;

@@ -4,6 +4,7 @@
 //! compares. The number of parts follows from the scenario. The data in buffers is bounded by the windows of the flows,
 //! the limits of the queues and the rates of the sources.
 
+mod recorded;
 mod waiting;
 
 use forebay_engine::{Packet, RunError, available_memory};
@@ -15,6 +16,7 @@ use crate::plan::outline::{Crossed, Links, Outline};
 use crate::schema::{
     FlowGroup, Impairments, LinkSpec, QueueSpec, ScenarioSpec, SeriesKind, Switch, Transport, VOICE_INTERVAL,
 };
+use crate::watch::WatchSpec;
 
 /// The program with its libraries.
 const PROGRAM: f64 = 8e6;
@@ -67,12 +69,12 @@ struct Part {
 ///
 /// # Errors
 /// With what it would take and what there is.
-pub(crate) fn check(scenario: &Scenario) -> Result<(), RunError> {
-    available_memory().map_or(Ok(()), |available| check_within(scenario.spec(), available as f64))
+pub(crate) fn check(scenario: &Scenario, watch: Option<&WatchSpec>) -> Result<(), RunError> {
+    available_memory().map_or(Ok(()), |available| check_within(scenario.spec(), watch, available as f64))
 }
 
-fn check_within(spec: &ScenarioSpec, available: f64) -> Result<(), RunError> {
-    let mut parts = parts(&Outline::new(spec));
+fn check_within(spec: &ScenarioSpec, watch: Option<&WatchSpec>, available: f64) -> Result<(), RunError> {
+    let mut parts = parts(&Outline::new(spec), watch);
     let total: f64 = parts.iter().map(|part| part.bytes).sum();
     if total <= available {
         return Ok(());
@@ -93,10 +95,16 @@ fn check_within(spec: &ScenarioSpec, available: f64) -> Result<(), RunError> {
 /// results.
 #[must_use]
 pub fn memory_estimate(scenario: &Scenario) -> f64 {
-    parts(&Outline::new(scenario.spec())).iter().map(|part| part.bytes).sum()
+    parts(&Outline::new(scenario.spec()), None).iter().map(|part| part.bytes).sum()
 }
 
-fn parts(outline: &Outline<'_>) -> Vec<Part> {
+/// The same with the events that `watch` asks for.
+#[must_use]
+pub fn memory_estimate_watched(scenario: &Scenario, watch: &WatchSpec) -> f64 {
+    parts(&Outline::new(scenario.spec()), Some(watch)).iter().map(|part| part.bytes).sum()
+}
+
+fn parts(outline: &Outline<'_>, watch: Option<&WatchSpec>) -> Vec<Part> {
     let queues = queues(outline);
     let mut parts = vec![Part { what: "program and libraries".into(), bytes: PROGRAM }];
     let mut add = |count: f64, what: &str, bytes: f64| {
@@ -125,6 +133,9 @@ fn parts(outline: &Outline<'_>) -> Vec<Part> {
     add(delays, "delays of packets of calls", delays * CALL_DELAY);
     let traces = outline.spec.traces.len() as f64;
     add(traces, "traces", traces * TRACE);
+    for (what, count, bytes) in watch.into_iter().flat_map(|watch| recorded::recorded(outline, watch)) {
+        add(count, what, count * bytes);
+    }
     parts
 }
 

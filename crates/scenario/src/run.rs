@@ -3,12 +3,14 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use forebay_engine::{Network, RunError, RunResult};
+use forebay_engine::{Network, RunError, RunResult, RunSoFar};
 use forebay_records::{Column, Table};
 
 use crate::custom_classes::CustomClasses;
 use crate::load::Scenario;
+use crate::plan::outline::Outline;
 use crate::schema::ScenarioSpec;
+use crate::watch::WatchSpec;
 use crate::{build, memory, warnings};
 
 /// Runs `scenario` under `seed`, or under its own seed. `control` is called now and then with the part of the run that
@@ -42,7 +44,39 @@ pub fn run_on(
     custom: Option<&dyn CustomClasses>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
-    run_by(|network, control| network.run_on(threads, control), scenario, seed, out, custom, control)
+    run_by(|network, control| network.run_on(threads, control), scenario, seed, None, out, custom, control)
+}
+
+/// As [`run`], without traces, with the events that `watch` asks for in [`RunResult::watched`]. The other results are
+/// the same.
+///
+/// # Errors
+/// As [`run`]; if `watch` names a link that has no queue.
+pub fn run_watched(
+    scenario: &Scenario,
+    seed: Option<u64>,
+    watch: &WatchSpec,
+    control: &mut dyn FnMut(f64) -> bool,
+) -> Result<RunResult, RunError> {
+    run_shown(scenario, seed, Some(watch), &mut |fraction, _| control(fraction))
+}
+
+/// As [`run`] or [`run_watched`], without traces; once the network is built, `control` also gets the run so far, whose
+/// time series it may show.
+///
+/// # Errors
+/// As [`run_watched`].
+pub fn run_shown(
+    scenario: &Scenario,
+    seed: Option<u64>,
+    watch: Option<&WatchSpec>,
+    control: &mut dyn FnMut(f64, Option<&RunSoFar<'_>>) -> bool,
+) -> Result<RunResult, RunError> {
+    let control = std::cell::RefCell::new(control);
+    let run = |network: Network, _: &mut dyn FnMut(f64) -> bool| {
+        network.run_shown(&mut |fraction, so_far| (control.borrow_mut())(fraction, Some(so_far)))
+    };
+    run_by(run, scenario, seed, watch, None, None, &mut |fraction| (control.borrow_mut())(fraction, None))
 }
 
 /// As [`run_on`], also where several threads are slower than one.
@@ -59,7 +93,7 @@ pub fn run_divided(
     custom: Option<&dyn CustomClasses>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
-    run_by(|network, control| network.run_divided(threads, control), scenario, seed, out, custom, control)
+    run_by(|network, control| network.run_divided(threads, control), scenario, seed, None, out, custom, control)
 }
 
 /// As [`run`], with everything in the order of the global clock: the same results, slower.
@@ -74,21 +108,23 @@ pub fn run_in_order(
     out: Option<&Path>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
-    run_by(Network::run_in_order, scenario, seed, out, None, control)
+    run_by(Network::run_in_order, scenario, seed, None, out, None, control)
 }
 
 fn run_by(
     run: impl FnOnce(Network, &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError>,
     scenario: &Scenario,
     seed: Option<u64>,
+    watch: Option<&WatchSpec>,
     out: Option<&Path>,
     custom: Option<&dyn CustomClasses>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
     let spec = scenario.spec();
     let seed = seed.unwrap_or(spec.seed);
-    memory::check(scenario)?;
-    let network = build::network(spec, seed, out, custom, control)?;
+    watch.map_or(Ok(()), |watch| watch.check(&Outline::new(spec)))?;
+    memory::check(scenario, watch)?;
+    let network = build::network(spec, seed, watch, out, custom, control)?;
     let mut result = run(network, control)?;
     result.scenario = scenario.name().to_owned();
     result.seed = seed;

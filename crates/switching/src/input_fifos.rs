@@ -93,6 +93,11 @@ impl<P> InputFifos<P> {
         self.queues[input].len()
     }
 
+    /// The outputs of the packets at `input`, from the head on.
+    pub fn outputs(&self, input: usize) -> impl Iterator<Item = usize> {
+        self.queues[input].iter().map(|(output, _)| usize::from(*output))
+    }
+
     /// Packets in all queues together.
     #[must_use]
     pub fn len(&self) -> u64 {
@@ -157,5 +162,7 @@ mod tests {
             fifos.push(1, 0, packet).unwrap();
         }
         assert_eq!((fifos.length(0), fifos.length(1), fifos.len(), fifos.is_empty()), (0, 3, 3, false));
+        fifos.push(1, 1, 3).unwrap();
+        assert_eq!(fifos.outputs(1).collect::<Vec<_>>(), [0, 0, 0, 1]);
     }
 }

@@ -16,7 +16,8 @@ pub fn version() -> String {
 }
 
 /// The parameters of a discipline that depend on its link and its buffer: for a link of `rate`, in place of a queue
-/// with `limit`. `parameters` are the names of all that it has. Throws a fault for a rate or a limit that cannot be read.
+/// with `limit`. `parameters` are the names of all that it has. Throws a fault for a rate or a limit that cannot be
+/// read.
 #[wasm_bindgen(js_name = fittedQueue)]
 pub fn fitted_queue(
     discipline: &str,

@@ -31,7 +31,9 @@ pub(crate) fn scenario(error: &ScenarioError, text: &str) -> JsValue {
 pub(crate) fn run(error: &RunError) -> JsValue {
     match error {
         RunError::Stopped => JsValue::NULL,
-        RunError::TooLarge(_) | RunError::Custom(_) | RunError::Write { .. } => of_kind("run", &error.to_string()),
+        RunError::TooLarge(_) | RunError::Custom(_) | RunError::Watch(_) | RunError::Write { .. } => {
+            of_kind("run", &error.to_string())
+        }
         RunError::Thread(_) | RunError::Invariant(_) => of_kind("internal", &error.to_string()),
     }
 }

@@ -11,6 +11,7 @@ mod fault;
 mod replay;
 mod results;
 mod run;
+mod watched;
 
 pub use catalogue::{fitted_queue, version};
 pub use check::{check, numbers};

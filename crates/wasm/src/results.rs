@@ -5,6 +5,7 @@ use forebay_records::{Column, Series, Table, Warning};
 use wasm_bindgen::JsValue;
 
 use crate::convert::{Entries, list, numbers, texts};
+use crate::watched::watched;
 
 /// The result of a run.
 pub(crate) fn result(run: RunResult) -> JsValue {
@@ -36,6 +37,7 @@ pub(crate) fn result(run: RunResult) -> JsValue {
         .with("series", list(run.series.into_iter().map(series)))
         .with("engine", engine)
         .with("digest", run.digest)
+        .with("watched", run.watched.map_or(JsValue::UNDEFINED, watched))
         .into()
 }
 

@@ -28,7 +28,7 @@ export function CompareBar({ session, choices, isFixed }: CompareProps) {
         {contenders.map((contender, i) => (
           <article class="compare-card" key={contender ?? ""}>
             <header>
-              {isFixed ? (
+              {isFixed || places.length === 0 ? (
                 <b class="discipline-name">{contender ?? place?.discipline ?? written}</b>
               ) : (
                 <DisciplineMenu
@@ -60,7 +60,7 @@ export function CompareBar({ session, choices, isFixed }: CompareProps) {
       </div>
       {!isFixed && (
         <div class="compare-more">
-          {contenders.length < MOST_CONTENDERS && choices.length > 0 && (
+          {contenders.length < MOST_CONTENDERS && choices.length > 0 && places.length > 0 && (
             <AddMenu
               choices={choices}
               isTaken={taken}

@@ -192,7 +192,7 @@ export function drawnQueues(subject: Subject, options: FigureOptions): string[] 
   const first = options.queues.length <= MOST_ALWAYS ? names.filter(isChosen) : [];
   const others = names.filter(it => !first.includes(it) && meanOf(it) > 0);
   others.sort((a, b) => Number(isChosen(b)) - Number(isChosen(a)) || meanOf(b) - meanOf(a) || naturally(a, b));
-  const drawn = [...first, ...others].slice(0, MOST_QUEUES);
+  const drawn = [...first, ...others.slice(0, MOST_QUEUES - first.length).sort(naturally)];
   return drawn.length > 0 ? drawn : names.slice(0, MOST_QUEUES);
 }
 

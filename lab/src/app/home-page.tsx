@@ -1,3 +1,4 @@
+import { stepHash, stories } from "../stories";
 import { EXAMPLES } from "./examples";
 import "./styles/home.css";
 
@@ -19,6 +20,24 @@ export function HomePage() {
           </a>
         </p>
       </header>
+      <section aria-labelledby="stories-title">
+        <h2 id="stories-title">Stories</h2>
+        <p class="home-lead">Each asks a few questions. You turn one thing at a time, and see the answer.</p>
+        <ol class="cards">
+          {stories.map((story, i) => (
+            <li key={story.name}>
+              <a class="story-card" href={stepHash(story.name, 1)}>
+                <span class="story-number" aria-hidden="true">
+                  {i + 1}
+                </span>
+                <strong>{story.title}</strong>
+                <span>{story.summary}</span>
+                <span class="story-length">{story.steps.length} steps</span>
+              </a>
+            </li>
+          ))}
+        </ol>
+      </section>
       <section aria-labelledby="examples-title">
         <h2 id="examples-title">Examples</h2>
         <p class="home-lead">Scenarios to begin with. Each opens in the lab.</p>

@@ -1,5 +1,7 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
+import { decodeShared } from "../share/link";
+import type { Shared } from "../share/shared";
 import { EXAMPLE_FILES, EXAMPLES, exampleOf } from "./examples";
 import type { Panel } from "./figures";
 import { PANELS } from "./figures";
@@ -10,24 +12,56 @@ const KEY = "forebay-lab-text";
 const FIRST = EXAMPLES[0]?.text ?? "";
 const FIRST_COMPARISON = ["drop_tail", "dbl"];
 
+/** The scenario in an address, with what a link has around it. */
+interface Addressed {
+  shared: Shared | undefined;
+  problem: string | undefined;
+}
+
+function useAddressed(parameters: URLSearchParams): Addressed {
+  const code = parameters.get("s");
+  const example = parameters.get("example");
+  const compare = parameters.get("compare");
+  return useMemo(() => {
+    if (code !== null) {
+      return decodeShared(code);
+    }
+    const text = exampleOf(example)?.text;
+    const queues = compare?.split(",").filter(Boolean) ?? [];
+    return { shared: text === undefined ? undefined : { text, queues }, problem: undefined };
+  }, [code, example, compare]);
+}
+
 export function LabPage({ parameters }: { parameters: URLSearchParams }) {
-  const addressed = exampleOf(parameters.get("example"))?.text;
+  const { shared, problem } = useAddressed(parameters);
+  const addressed = shared?.text;
   const text = useSignal(addressed ?? recall(KEY) ?? FIRST);
+  const revision = useSignal(0);
   useEffect(() => {
     if (addressed !== undefined) {
       text.value = addressed;
     }
   }, [addressed, text]);
-  const named = parameters.get("compare")?.split(",").filter(Boolean);
+  // Another scenario than that of the address has nothing to do with what the link compared.
+  const isAddressed = shared !== undefined && text.value === addressed;
   // The first visit begins with a comparison, so that the page shows what it is for.
-  const compare = named ?? (addressed === undefined && text.value === FIRST ? FIRST_COMPARISON : undefined);
+  const compare = isAddressed ? shared.queues : text.value === FIRST ? FIRST_COMPARISON : undefined;
   return (
     <>
       <h1 class="sr-only">Lab</h1>
+      {problem && (
+        <p class="fault page-fault" role="alert">
+          {problem}
+        </p>
+      )}
       <Lab
         text={text.value}
+        revision={revision.value}
         files={EXAMPLE_FILES}
         compare={compare}
+        overrides={isAddressed ? shared.overrides : undefined}
+        seed={isAddressed ? shared.seed : undefined}
+        at={isAddressed ? shared.at : undefined}
         mode="full"
         onText={changed => remember(KEY, changed)}
       >
@@ -40,6 +74,7 @@ export function LabPage({ parameters }: { parameters: URLSearchParams }) {
               event.currentTarget.value = "";
               if (example) {
                 text.value = example.text;
+                revision.value += 1;
                 remember(KEY, example.text);
               }
             }}
@@ -61,12 +96,27 @@ export function LabPage({ parameters }: { parameters: URLSearchParams }) {
 
 /** The lab without its frame, for pages of the documentation. */
 export function EmbedPage({ parameters }: { parameters: URLSearchParams }) {
-  const text = exampleOf(parameters.get("example"))?.text ?? FIRST;
+  const { shared, problem } = useAddressed(parameters);
   const panels = parameters.get("panels")?.split(",").filter(isPanel);
-  const compare = parameters.get("compare")?.split(",").filter(Boolean);
+  const named = parameters.get("compare")?.split(",").filter(Boolean);
   return (
     <main class="embed">
-      <Lab text={text} files={EXAMPLE_FILES} compare={compare} panels={panels ?? EMBEDDED_PANELS} mode="embedded" />
+      {problem ? (
+        <p class="fault" role="alert">
+          {problem}
+        </p>
+      ) : (
+        <Lab
+          text={shared?.text ?? FIRST}
+          files={EXAMPLE_FILES}
+          compare={named ?? shared?.queues}
+          overrides={shared?.overrides}
+          seed={shared?.seed}
+          at={shared?.at}
+          panels={panels ?? EMBEDDED_PANELS}
+          mode="embedded"
+        />
+      )}
     </main>
   );
 }

@@ -4,6 +4,7 @@ import { type Signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Override, Pin, RunResult } from "../engine/protocol";
+import { ShareMenu } from "../share/share-menu";
 import { Sliders } from "../sliders/sliders";
 import { askForChoices, choices, schema } from "./choices";
 import { CompareBar } from "./compare-bar";
@@ -23,6 +24,8 @@ export type Mode = "full" | "story" | "embedded";
 export interface LabProps {
   /** The scenario. Another text replaces what the reader wrote. */
   text: string;
+  /** Another number replaces what the reader wrote by the same text. */
+  revision?: number | undefined;
   /** Names of disciplines that replace the bottleneck's queue; without them, the scenario runs as it is written. */
   compare?: readonly string[] | undefined;
   /** The panels in their order; all of them in the mode `full`. */
@@ -33,6 +36,9 @@ export interface LabProps {
   pins?: readonly Pin[] | undefined;
   /** The texts of trace files that scenarios may name. */
   files?: Files | undefined;
+  seed?: number | bigint | undefined;
+  /** The path of the queue that the disciplines replace. Default: the bottleneck's. */
+  at?: string | undefined;
   onText?: ((text: string) => void) | undefined;
   /** Called after each run with the results by contender. */
   onResults?: ((results: { contender: string | undefined; result: RunResult }[]) => void) | undefined;
@@ -40,8 +46,22 @@ export interface LabProps {
   children?: ComponentChildren;
 }
 
-export function Lab({ text, compare, panels, mode, overrides, pins, files, onText, onResults, children }: LabProps) {
-  const session = useMemo(() => new Session(engine, { text, compare, overrides, pins, files }, isDark), []);
+export function Lab({
+  text,
+  revision,
+  compare,
+  panels,
+  mode,
+  overrides,
+  pins,
+  files,
+  seed,
+  at,
+  onText,
+  onResults,
+  children,
+}: LabProps) {
+  const session = useMemo(() => new Session(engine, { text, compare, overrides, pins, files, seed, at }, isDark), []);
   const display = useMemo(() => new Display(), []);
   const isEditorOpen = useSignal(mode === "full");
   useEffect(() => {
@@ -51,9 +71,11 @@ export function Lab({ text, compare, panels, mode, overrides, pins, files, onTex
   }, [session]);
   useEffect(() => {
     session.setText(text, "replaced");
-  }, [session, text]);
+  }, [session, text, revision]);
   useReplaced(session.overrides, overrides ?? []);
   useReplaced(session.extraPins, pins ?? []);
+  useReplaced(session.seed, seed === undefined ? undefined : BigInt(seed));
+  useReplaced(session.placePath, at);
   useReplaced(session.contenders, compare && compare.length > 0 ? compare : [undefined]);
   const results = session.columns.value.map(it => (it.state.value === "done" ? it.result.value : undefined));
   useEffect(() => {
@@ -101,7 +123,11 @@ export function Lab({ text, compare, panels, mode, overrides, pins, files, onTex
       <section class="lab-side" aria-label="Scenario">
         {isFull ? (
           <>
-            <div class="side-head">{children}</div>
+            <div class="side-head">
+              {children}
+              <ShareMenu shared={() => session.shared()} />
+            </div>
+            <Overrides session={session} />
             {sliders}
             <div class="editor-frame">{editor}</div>
           </>
@@ -129,7 +155,7 @@ export function Lab({ text, compare, panels, mode, overrides, pins, files, onTex
 
 /** Sets a signal when a property has another value than before. */
 function useReplaced<Value>(target: Signal<Value>, value: NoInfer<Value>): void {
-  const text = JSON.stringify(value);
+  const text = typeof value === "bigint" ? String(value) : JSON.stringify(value);
   const before = useMemo(() => ({ text }), []);
   useEffect(() => {
     if (before.text !== text) {
@@ -137,4 +163,33 @@ function useReplaced<Value>(target: Signal<Value>, value: NoInfer<Value>): void 
     }
     before.text = text;
   }, [target, text, value, before]);
+}
+
+/** Values that a link brought with it: they replace those of the text. */
+function Overrides({ session }: { session: Session }) {
+  const overrides = session.overrides.value;
+  if (overrides.length === 0) {
+    return null;
+  }
+  return (
+    <ul class="overrides" aria-label="Values that replace those of the text">
+      {overrides.map(([path, value]) => (
+        <li key={path}>
+          <code>
+            {path} = {value}
+          </code>
+          <button
+            type="button"
+            class="icon"
+            aria-label={`Remove ${path}`}
+            onClick={() => {
+              session.overrides.value = overrides.filter(([other]) => other !== path);
+            }}
+          >
+            ×
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
 }

@@ -224,7 +224,7 @@ const FIGURES: [title: string, hint: string, textOf: (it: Figures) => string][] 
   ["Utilization", "Share of the time in which the link was sending", it => percent(it.utilization)],
   ["Jain's index", "Fairness of the flows' goodput: 1 if all are equal", it => numberText(it.jain, 3)],
   ["Mean wait", "From arrival to the beginning of transmission", it => textWithUnit("wait_s", it.wait_mean_s)],
-  ["Longest queue", "Packets that waited at a time, at most", it => numberText(it.length_max_packets)],
+  ["Peak queue", "Packets that waited at a time, at most", it => numberText(it.length_max_packets)],
   ["Dropped", "Share of the packets that arrived at the queue", it => percent(it.loss)],
 ];
 

@@ -4,6 +4,7 @@ import { batch, computed, effect, type Signal, signal } from "@preact/signals";
 import type { ChartView } from "../charts/chart";
 import { Recording } from "../charts/recording";
 import type { Facts, Fault, Override, Pin, QueuePlace, RunResult, Value, Watch } from "../engine/protocol";
+import { queuesOf, type Shared } from "../share/shared";
 import { defaultPlace, placesOf, queueOverrides, seriesOverrides } from "./contenders";
 import type { Engine, Files, Job } from "./engine";
 
@@ -39,6 +40,9 @@ export interface SessionOptions {
   overrides?: readonly Override[] | undefined;
   pins?: readonly Pin[] | undefined;
   files?: Files | undefined;
+  seed?: number | bigint | undefined;
+  /** The path of the queue that the disciplines replace. */
+  at?: string | undefined;
 }
 
 /** How the text changed: a key was pressed, a slider moves, or another text took its place. */
@@ -62,8 +66,8 @@ export class Session {
   readonly extraPins: Signal<readonly Pin[]>;
   /** The texts of trace files by name. */
   readonly files: Signal<Files>;
-  readonly seed = signal<bigint | undefined>(undefined);
-  readonly placePath = signal<string | undefined>(undefined);
+  readonly seed: Signal<bigint | undefined>;
+  readonly placePath: Signal<string | undefined>;
   readonly watch = signal<((facts: Facts) => Watch | undefined) | undefined>(undefined);
   /** TCP flows whose senders are recorded in addition. */
   readonly senders = signal<readonly string[]>([]);
@@ -110,6 +114,8 @@ export class Session {
     this.overrides = signal(options.overrides ?? []);
     this.extraPins = signal(options.pins ?? []);
     this.files = signal(options.files ?? {});
+    this.seed = signal(options.seed === undefined ? undefined : BigInt(options.seed));
+    this.placePath = signal(options.at);
     const compare = options.compare ?? [];
     this.contenders = signal<readonly Contender[]>(
       compare.length > 0 ? compare.slice(0, MOST_CONTENDERS) : [undefined],
@@ -180,6 +186,20 @@ export class Session {
     const isBusy = this.isRunning.peek() && sinceStart < LEAST_RUN_MS;
     const drag_ms = isBusy ? LEAST_RUN_MS - sinceStart : 0;
     this.#schedule(change === "typed" ? TYPING_MS : change === "dragged" ? drag_ms : 0);
+  }
+
+  /** The scenario as it is handed on, with all that the page adds to it but its series. */
+  shared(): Shared {
+    const place = this.place.peek();
+    const contenders = this.contenders.peek();
+    const isCompared = contenders.length > 1 || contenders[0] !== undefined;
+    return {
+      text: this.text.peek(),
+      queues: queuesOf(contenders, place?.discipline),
+      at: isCompared ? this.placePath.peek() : undefined,
+      seed: this.seed.peek(),
+      overrides: [...this.overrides.peek()],
+    };
   }
 
   /** Ends the runs. Their charts stay as they are. */

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { CapturePage } from "./capture-page";
 import { HomePage } from "./home-page";
 import { EmbedPage, LabPage } from "./lab-page";
+import { StoryPage } from "./parts";
 import { type Route, route } from "./router";
 import { nextTheme, theme } from "./theme";
 
@@ -80,6 +81,8 @@ function Page({ route: { path, parameters } }: { route: Route }) {
       return <LabPage parameters={parameters} />;
     case "capture":
       return <CapturePage />;
+    case "story":
+      return <StoryPage name={path[1] ?? ""} step={Number(path[2] ?? 1)} />;
     default:
       return <HomePage />;
   }

@@ -114,15 +114,16 @@ export interface Figures {
   marked: number;
 }
 
-/** The figures of the run as a whole: of the one of these queues, or of all, where packets wait longest. */
+/** The figures of the run as a whole: of the one of these queues, or of all, that is longest. */
 export function figuresOfRun(result: RunResult, chosen: readonly string[]): Figures {
   const { queues } = result;
   const names = textsOf(queues, "name");
   const waits = numbersOf(queues, "wait_mean_s");
+  const lengths = numbersOf(queues, "length_mean_bytes");
   const wanted = names.flatMap((name, row) => (chosen.includes(name) ? [row] : []));
-  const isEmpty = wanted.every(it => !((waits[it] ?? 0) > 0));
+  const isEmpty = wanted.every(it => !((lengths[it] ?? 0) > 0));
   const pool = isEmpty ? names.map((_, row) => row) : wanted;
-  const row = pool.reduce((best, it) => ((waits[it] ?? 0) > (waits[best] ?? 0) ? it : best), pool[0] ?? -1);
+  const row = pool.reduce((best, it) => ((lengths[it] ?? 0) > (lengths[best] ?? 0) ? it : best), pool[0] ?? -1);
   const at = (column: string) => numbersOf(queues, column)[row] ?? Number.NaN;
   const link = textsOf(result.links, "name").indexOf(names[row] ?? "");
   const rates = flowRows(result)

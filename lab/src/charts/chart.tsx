@@ -370,7 +370,7 @@ function optionsOf(
   return {
     ...sizeOf(element),
     legend: { show: false },
-    padding: [6, em * 1.6, 0, 0],
+    padding: [6, em * 2.2, 0, 0],
     scales: {
       x: {
         time: false,

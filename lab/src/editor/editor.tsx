@@ -22,6 +22,7 @@ import { usePresentValues } from "../sliders/present-values";
 import { assist } from "./assist";
 import { type Hover, hover, schemaOf } from "./complete";
 import { element, prose } from "./description";
+import "./variables.css";
 import "./editor.css";
 import { tomlColours, tomlLanguage } from "./language";
 import { pinButtons, setPinnables } from "./pin-buttons";

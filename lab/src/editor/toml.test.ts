@@ -129,6 +129,24 @@ a \\"quoted\\" text"""
     parse(`a = ${"{a=".repeat(50_000)}`);
   });
 
+  it("takes a time that grows with the text, not with its square", () => {
+    const many = (piece: string, start = "") => start + piece.repeat(Math.floor(250_000 / piece.length));
+    const texts = [
+      many("a."),
+      many('\\"""', 'a = """'),
+      many("[a.b]\n"),
+      many("b=1,", "a={"),
+      many("a=[\n"),
+      many("\n", "a=[1"),
+    ];
+    const different = Array.from({ length: 30_000 }, (_, index) => `k${index}.a=1`).join("\n");
+    for (const text of [...texts, different]) {
+      const started = performance.now();
+      parse(text);
+      expect(performance.now() - started, text.slice(0, 20)).toBeLessThan(3000);
+    }
+  }, 30_000);
+
   it("ends for text of random characters", () => {
     let state = 1;
     const random = (below: number) => {

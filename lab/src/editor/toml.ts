@@ -33,6 +33,8 @@ export interface Table {
   from: number;
   to: number;
   entries: Entry[];
+  /** The entries by their keys. Of two, the first counts, or a later one that has entries itself. */
+  index: Map<string, Entry>;
   /** `header`: under `[a]` or `[[a]]`. `implied`: by a dotted key or by a header further down. */
   style: "root" | "header" | "inline" | "implied";
   closed: boolean;
@@ -83,7 +85,7 @@ export interface Document {
   slots: Slot[];
 }
 
-/** Deeper than any scenario; keeps a text of ten thousand brackets from overflowing the stack. */
+/** Deeper than any scenario; keeps a text of ten thousand brackets or dots from taking the page down. */
 const DEEPEST = 64;
 
 const BARE_KEY = /[^\s=.[\]{},#"']/;
@@ -97,7 +99,7 @@ class Parser {
   private path: Step[] = [];
 
   constructor(private readonly text: string) {
-    this.root = { kind: "table", from: 0, to: text.length, entries: [], style: "root", closed: true };
+    this.root = newTable(0, text.length, "root");
     this.table = this.root;
   }
 
@@ -158,8 +160,10 @@ class Parser {
     this.at += isItem ? 2 : 1;
     const within = isItem ? "itemHeader" : "header";
     const keys = this.keys([], within);
-    const lineEnd = this.text.indexOf("\n", this.at);
-    const headerTo = (lineEnd < 0 ? this.text : this.text.slice(0, lineEnd)).trimEnd().length;
+    let headerTo = this.lineEndAfter(this.at);
+    while (/\s/.test(this.text[headerTo - 1] ?? "")) {
+      headerTo -= 1;
+    }
     const last = this.sections.at(-1);
     if (last) {
       last.to = from;
@@ -176,18 +180,18 @@ class Parser {
 
   /** The table of a header, made where it does not exist. Steps through lists go to their last element. */
   private tableAt(keys: Key[], isItem: boolean, from: number): { table: Table; path: Step[] } {
-    let table = this.root;
+    let host = this.root;
     const path: Step[] = [];
     for (const [position, key] of keys.entries()) {
       const isLast = position === keys.length - 1;
       path.push(key.word);
-      let node = table.entries.find(entry => entry.key === key.word)?.node;
+      let node = entryOf(host, key.word)?.node;
       if (isLast && isItem) {
         if (node?.kind !== "list") {
           node = { kind: "list", from, to: key.to, items: [], ofHeaders: true, closed: true };
-          table.entries.push({ key: key.word, from: key.from, to: key.to, node });
+          addEntry(host, { key: key.word, from: key.from, to: key.to, node });
         }
-        const item: Table = { kind: "table", from, to: key.to, entries: [], style: "header", closed: true };
+        const item = newTable(from, key.to, "header");
         path.push(node.items.length);
         node.items.push(item);
         return { table: item, path };
@@ -197,15 +201,15 @@ class Parser {
         node = node.items.at(-1);
       }
       if (node?.kind !== "table") {
-        node = { kind: "table", from, to: key.to, entries: [], style: "implied", closed: true };
-        table.entries.push({ key: key.word, from: key.from, to: key.to, node });
+        node = newTable(from, key.to, "implied");
+        addEntry(host, { key: key.word, from: key.from, to: key.to, node });
       }
       if (isLast && node.style === "implied") {
         node.style = "header";
       }
-      table = node;
+      host = node;
     }
-    return { table, path };
+    return { table: host, path };
   }
 
   /** Reads `a."b c".d`. There is always at least one key, which may be empty. */
@@ -225,7 +229,7 @@ class Parser {
       const continues = next === "=" || next === "." || next === "]";
       this.slot({ kind: "key", from: first, to: last, path, word, within, continues });
       keys.push({ word, from, to });
-      if (next !== ".") {
+      if (next !== "." || keys.length > DEEPEST) {
         return keys;
       }
       this.at += 1;
@@ -261,16 +265,16 @@ class Parser {
     }
     let host = table;
     for (const key of keys.slice(0, -1)) {
-      let next = host.entries.find(entry => entry.key === key.word)?.node;
+      let next = entryOf(host, key.word)?.node;
       if (next?.kind !== "table") {
-        next = { kind: "table", from: key.from, to: node.to, entries: [], style: "implied", closed: true };
-        host.entries.push({ key: key.word, from: key.from, to: key.to, node: next });
+        next = newTable(key.from, node.to, "implied");
+        addEntry(host, { key: key.word, from: key.from, to: key.to, node: next });
       }
       host = next;
     }
     const last = keys.at(-1);
     if (last?.word) {
-      host.entries.push({ key: last.word, from: last.from, to: last.to, node });
+      addEntry(host, { key: last.word, from: last.from, to: last.to, node });
     }
   }
 
@@ -326,10 +330,13 @@ class Parser {
   private longString(quote: string): Scalar {
     const from = this.at;
     const inner = from + 3;
-    let end = this.text.indexOf(quote, inner);
-    while (quote === '"""' && end > 0 && /(?<!\\)(\\\\)*\\$/.test(this.text.slice(inner, end))) {
-      end = this.text.indexOf(quote, end + 1);
+    const ends = quote === '"""' ? /\\[\s\S]|"""/g : /'''/g;
+    ends.lastIndex = inner;
+    let found = ends.exec(this.text);
+    while (found?.[0].startsWith("\\")) {
+      found = ends.exec(this.text);
     }
+    let end = found?.index ?? -1;
     const closed = end >= 0;
     // Up to two quotes may come before the closing ones.
     while (closed && this.text[end + 3] === quote[0]) {
@@ -382,7 +389,7 @@ class Parser {
   }
 
   private braces(path: Step[], depth: number): Table {
-    const table: Table = { kind: "table", from: this.at, to: this.at, entries: [], style: "inline", closed: false };
+    const braces = newTable(this.at, this.at, "inline");
     this.at += 1;
     // Whether a key may come next: behind the brace or a comma.
     let isOpen = true;
@@ -405,8 +412,8 @@ class Parser {
         empty(before);
         isOpen = true;
         this.at += 1;
-        table.closed = character === "}";
-        if (table.closed) {
+        braces.closed = character === "}";
+        if (braces.closed) {
           break;
         }
         continue;
@@ -416,7 +423,7 @@ class Parser {
         break;
       }
       this.at = onNewLine ? this.at : before;
-      this.entry(table, path, "braces", depth);
+      this.entry(braces, path, "braces", depth);
       this.blank(false);
       isOpen = this.text[this.at] === ",";
       if (isOpen) {
@@ -428,8 +435,8 @@ class Parser {
         }
       }
     }
-    table.to = this.at;
-    return table;
+    braces.to = this.at;
+    return braces;
   }
 
   /** Whether the text from here on, on a line of its own, is a header or a key and its value: the list was not closed. */
@@ -458,6 +465,17 @@ interface Key {
 }
 
 const NUMBER = /^[+-]?(0x[0-9a-fA-F_]+|0o[0-7_]+|0b[01_]+|\d[\d_]*(\.\d[\d_]*)?([eE][+-]?\d[\d_]*)?)$/;
+
+function newTable(from: number, to: number, style: Table["style"]): Table {
+  return { kind: "table", from, to, entries: [], index: new Map(), style, closed: style !== "inline" };
+}
+
+function addEntry(host: Table, entry: Entry): void {
+  host.entries.push(entry);
+  if (!host.index.has(entry.key) || entry.node.kind !== "scalar") {
+    host.index.set(entry.key, entry);
+  }
+}
 
 function missing(at: number): Scalar {
   return { kind: "scalar", from: at, to: at, type: "missing", value: "", quote: "", closed: true };
@@ -542,7 +560,7 @@ export function nodeAt(document: Document, path: Step[]): Node | undefined {
 }
 
 export function entryOf(table: Table, key: string): Entry | undefined {
-  return table.entries.find(entry => entry.key === key);
+  return table.index.get(key);
 }
 
 /** Splits `flows."a.b".count` at its dots, as overrides do: a part in double quotes may have dots itself. */

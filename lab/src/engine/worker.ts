@@ -35,21 +35,32 @@ function answer(id: number, request: Request): unknown {
     case "fitted":
       return fittedQueue(request.discipline, request.parameters, request.rate, request.limit);
     case "run":
-      return run(request.text, request.overrides, request.files, request.seed, progress(id));
+      return run(request.text, request.overrides, request.files, request.seed, request.watch, progress(id));
     case "replay":
-      return replay(request.capture, request.options, progress(id));
+      return replay(request.capture, request.options, progressOfReplay(id));
   }
 }
 
 /** Reports the progress of a run to the page, with the values of series that are new. */
-function progress(id: number): (fraction: number, parts?: () => SeriesPart[]) => boolean {
+function progress(id: number): (fraction: number) => boolean | ((parts: SeriesPart[]) => void) {
   let reported = performance.now();
-  return (fraction, parts) => {
+  return fraction => {
     const now = performance.now();
-    if (now - reported >= PROGRESS_INTERVAL_MS) {
-      reported = now;
-      const values = parts?.() ?? [];
-      send({ id, progress: fraction, parts: values }, buffers(values));
+    if (now - reported < PROGRESS_INTERVAL_MS) {
+      return true;
+    }
+    reported = now;
+    return parts => send({ id, progress: fraction, parts }, buffers(parts));
+  };
+}
+
+/** Reports the progress of a replay, which has no series before its end. */
+function progressOfReplay(id: number): (fraction: number) => boolean {
+  const report = progress(id);
+  return fraction => {
+    const answer = report(fraction);
+    if (typeof answer === "function") {
+      answer([]);
     }
     return true;
   };

@@ -26,6 +26,8 @@ const LEFT = 34;
 const LARGEST_CELL = 44;
 const MOST_HEIGHT = 480;
 const BAR_ROOM = 46;
+/** Means of more phases take every second, third, … one. */
+const MOST_PHASES = 200;
 
 export function arrangeCrossbar(width: number, inputs: number, outputs: number): CrossbarGeometry {
   const isNarrow = width < 520;
@@ -59,6 +61,9 @@ export class CrossbarScene {
   private model: CrossbarModel | undefined;
   private theme: Theme | undefined;
   private ratio = 1;
+  /** The lengths and the shares of matchings that are drawn, by input, then output. */
+  private lengths = new Float32Array(0);
+  private shares = new Float32Array(0);
 
   constructor(canvas: HTMLCanvasElement) {
     this.canvas = canvas;
@@ -87,20 +92,48 @@ export class CrossbarScene {
     return isInside ? { input, output } : undefined;
   }
 
-  /** Draws a phase; `part` of it has passed. Undefined before the first phase. */
-  draw(phase: number | undefined, part: number): void {
+  /**
+   * Draws a phase, of which `part` has passed; undefined before the first phase. From an earlier phase `from` on it draws
+   * means: the shares of the phases in which inputs and outputs are matched.
+   */
+  draw(phase: number | undefined, part: number, from: number | undefined): void {
     const { model, theme, geometry, context } = this;
     if (!model || !theme || !geometry) return;
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, geometry.width, geometry.height);
-    this.drawAxes(model, theme, geometry);
+    this.drawAxes(model, theme, geometry, phase === undefined || from === undefined ? 1 : phase - from + 1);
     if (phase === undefined) return;
-    this.drawCells(phase, model, theme, geometry);
-    this.drawSums(phase, model, theme, geometry);
-    this.drawMatching(phase, part, model, theme, geometry);
+    this.collect(from ?? phase, phase, model);
+    this.drawCells(model, theme, geometry);
+    this.drawSums(model, theme, geometry);
+    this.drawMatching(from === undefined ? part : 0, model, theme, geometry);
   }
 
-  private drawAxes(model: CrossbarModel, theme: Theme, geometry: CrossbarGeometry): void {
+  /** Means over phases: of many phases only some are taken. */
+  private collect(first: number, last: number, model: CrossbarModel): void {
+    const { inputs, outputs, lengths } = model.log;
+    const cells = inputs * outputs;
+    if (this.lengths.length !== cells) {
+      this.lengths = new Float32Array(cells);
+      this.shares = new Float32Array(cells);
+    }
+    this.lengths.fill(0);
+    this.shares.fill(0);
+    const stride = Math.ceil((last - first + 1) / MOST_PHASES);
+    const weight = 1 / Math.ceil((last - first + 1) / stride);
+    for (let phase = last; phase >= first; phase -= stride) {
+      for (let cell = 0; cell < cells; cell += 1)
+        this.lengths[cell] = (this.lengths[cell] as number) + weight * (lengths[phase * cells + cell] as number);
+      for (let input = 0; input < inputs; input += 1) {
+        const output = model.match(phase, input);
+        if (output === undefined) continue;
+        const cell = input * outputs + output;
+        this.shares[cell] = (this.shares[cell] as number) + weight;
+      }
+    }
+  }
+
+  private drawAxes(model: CrossbarModel, theme: Theme, geometry: CrossbarGeometry, phases: number): void {
     const { context } = this;
     const { left, top, cell, from, to } = geometry;
     const { inputs, outputs } = model.log;
@@ -113,9 +146,12 @@ export class CrossbarScene {
     context.fillText(room > 120 ? title : "VOQs", left, 9);
     const titleWidth = context.measureText(title).width;
     context.fillText("Matching", from - 4, 9);
+    const matchingWidth = context.measureText("Matching").width;
     context.font = `11px ${theme.font}`;
     context.fillStyle = theme.soft;
     if (room > titleWidth + 150) context.fillText("(rows: inputs, columns: outputs)", left + titleWidth + 6, 9);
+    if (phases > 1 && to - from > matchingWidth + 100)
+      context.fillText(`(shares of ${formatCount(phases)} phases)`, from + matchingWidth + 2, 9);
     context.textAlign = "center";
     const everyOutput = Math.ceil(20 / cell);
     for (let output = 0; output < outputs; output += everyOutput)
@@ -130,7 +166,7 @@ export class CrossbarScene {
     context.fillText("out", to, top - 10);
   }
 
-  private drawCells(phase: number, model: CrossbarModel, theme: Theme, geometry: CrossbarGeometry): void {
+  private drawCells(model: CrossbarModel, theme: Theme, geometry: CrossbarGeometry): void {
     const { context } = this;
     const { left, top, cell } = geometry;
     const { inputs, outputs } = model.log;
@@ -143,7 +179,7 @@ export class CrossbarScene {
     context.font = `${cell >= 30 ? 12 : 10}px ${theme.font}`;
     for (let input = 0; input < inputs; input += 1)
       for (let output = 0; output < outputs; output += 1) {
-        const length = model.length(phase, input, output);
+        const length = this.lengths[input * outputs + output] as number;
         const x = left + output * cell;
         const y = top + input * cell;
         context.fillStyle = theme.shade;
@@ -156,21 +192,35 @@ export class CrossbarScene {
         context.globalAlpha = 1;
         if (!hasNumbers) continue;
         context.fillStyle = heat > 0.55 ? theme.panel : theme.ink;
-        context.fillText(String(length), x + side / 2, y + side / 2 + 1);
+        context.fillText(length < 0.5 ? "<1" : String(Math.round(length)), x + side / 2, y + side / 2 + 1);
       }
     // Matched VOQs have a frame, not a color.
     context.strokeStyle = theme.ink;
     context.lineWidth = cell >= 14 ? 2.5 : Math.max(cell / 6, 1);
     const inset = cell >= 14 ? -0.25 : 0;
-    for (let input = 0; input < inputs; input += 1) {
-      const output = model.match(phase, input);
-      if (output === undefined) continue;
-      context.strokeRect(left + output * cell + inset, top + input * cell + inset, side - 2 * inset, side - 2 * inset);
-    }
+    for (let input = 0; input < inputs; input += 1)
+      for (let output = 0; output < outputs; output += 1) {
+        const share = this.shares[input * outputs + output] as number;
+        if (share === 0) continue;
+        context.globalAlpha = share;
+        context.strokeRect(
+          left + output * cell + inset,
+          top + input * cell + inset,
+          side - 2 * inset,
+          side - 2 * inset,
+        );
+      }
+    context.globalAlpha = 1;
+  }
+
+  private sum(first: number, step: number, count: number): number {
+    let sum = 0;
+    for (let place = 0; place < count; place += 1) sum += this.lengths[first + place * step] as number;
+    return sum;
   }
 
   /** What waits at each input and for each output. */
-  private drawSums(phase: number, model: CrossbarModel, theme: Theme, geometry: CrossbarGeometry): void {
+  private drawSums(model: CrossbarModel, theme: Theme, geometry: CrossbarGeometry): void {
     const { context } = this;
     const { left, top, cell, bars, barLength, bottom } = geometry;
     const { inputs, outputs } = model.log;
@@ -179,7 +229,7 @@ export class CrossbarScene {
     context.font = `10px ${theme.font}`;
     const hasNumbers = cell >= 22;
     for (let input = 0; input < inputs; input += 1) {
-      const sum = model.inputBacklog(phase, input);
+      const sum = this.sum(input * outputs, 1, outputs);
       const y = top + input * cell + (cell - 1) / 2;
       context.fillStyle = theme.soft;
       context.globalAlpha = 0.55;
@@ -191,7 +241,7 @@ export class CrossbarScene {
       }
     }
     for (let output = 0; output < outputs; output += 1) {
-      const sum = model.outputBacklog(phase, output);
+      const sum = this.sum(output, outputs, inputs);
       const x = left + output * cell + (cell - 1) / 2;
       context.fillStyle = theme.soft;
       context.globalAlpha = 0.55;
@@ -204,13 +254,7 @@ export class CrossbarScene {
     }
   }
 
-  private drawMatching(
-    phase: number,
-    part: number,
-    model: CrossbarModel,
-    theme: Theme,
-    geometry: CrossbarGeometry,
-  ): void {
+  private drawMatching(part: number, model: CrossbarModel, theme: Theme, geometry: CrossbarGeometry): void {
     const { context } = this;
     const { top, cell, from, to, bottom } = geometry;
     const { inputs, outputs } = model.log;
@@ -219,46 +263,53 @@ export class CrossbarScene {
     const yOfInput = (input: number) => top + (input + 0.5) * cell;
     const yOfOutput = (output: number) => top + (output + 0.5) * spacing;
     const bend = (to - from) * 0.45;
-    const isTaken = new Uint8Array(outputs);
-    for (let input = 0; input < inputs; input += 1) {
-      const output = model.match(phase, input);
-      if (output === undefined) continue;
-      isTaken[output] = 1;
-      const y = yOfInput(input);
-      const end = yOfOutput(output);
-      context.strokeStyle = theme.heat;
-      context.globalAlpha = 0.75;
-      context.lineWidth = Math.min(Math.max(cell * 0.09, 1), 3);
-      context.beginPath();
-      context.moveTo(from, y);
-      context.bezierCurveTo(from + bend, y, to - bend, end, to, end);
-      context.stroke();
-      context.globalAlpha = 1;
-      if (part <= 0 || part >= 1) continue;
-      // What crosses, at the part of the phase that has passed.
-      const rest = 1 - part;
-      const along = [rest ** 3, 3 * rest ** 2 * part, 3 * rest * part ** 2, part ** 3] as const;
-      const atX = along[0] * from + along[1] * (from + bend) + along[2] * (to - bend) + along[3] * to;
-      const atY = (along[0] + along[1]) * y + (along[2] + along[3]) * end;
-      const size = Math.max(radius * 1.7, 3);
-      context.fillStyle = theme.ink;
-      context.fillRect(atX - size / 2, atY - size / 2, size, size);
-    }
+    const ofInput = new Float32Array(inputs);
+    const ofOutput = new Float32Array(outputs);
+    for (let input = 0; input < inputs; input += 1)
+      for (let output = 0; output < outputs; output += 1) {
+        const share = this.shares[input * outputs + output] as number;
+        if (share === 0) continue;
+        ofInput[input] = (ofInput[input] as number) + share;
+        ofOutput[output] = (ofOutput[output] as number) + share;
+        const y = yOfInput(input);
+        const end = yOfOutput(output);
+        context.strokeStyle = theme.heat;
+        context.globalAlpha = 0.75 * Math.sqrt(share);
+        context.lineWidth = Math.min(Math.max(cell * 0.09, 1), 3);
+        context.beginPath();
+        context.moveTo(from, y);
+        context.bezierCurveTo(from + bend, y, to - bend, end, to, end);
+        context.stroke();
+        context.globalAlpha = 1;
+        if (part <= 0 || part >= 1) continue;
+        // What crosses, at the part of the phase that has passed.
+        const rest = 1 - part;
+        const along = [rest ** 3, 3 * rest ** 2 * part, 3 * rest * part ** 2, part ** 3] as const;
+        const atX = along[0] * from + along[1] * (from + bend) + along[2] * (to - bend) + along[3] * to;
+        const atY = (along[0] + along[1]) * y + (along[2] + along[3]) * end;
+        const size = Math.max(radius * 1.7, 3);
+        context.fillStyle = theme.ink;
+        context.fillRect(atX - size / 2, atY - size / 2, size, size);
+      }
     const every = Math.ceil(13 / Math.min(cell, spacing));
     context.font = `11px ${theme.font}`;
-    const dot = (x: number, y: number, isMatched: boolean) => {
+    const dot = (x: number, y: number, share: number) => {
       context.beginPath();
       context.arc(x, y, radius, 0, 2 * Math.PI);
-      context.fillStyle = isMatched ? theme.heat : theme.panel;
+      context.fillStyle = theme.panel;
       context.fill();
-      context.strokeStyle = isMatched ? theme.heat : theme.soft;
+      context.strokeStyle = share > 0 ? theme.heat : theme.soft;
       context.lineWidth = 1.25;
       context.stroke();
+      context.globalAlpha = Math.min(share, 1);
+      context.fillStyle = theme.heat;
+      context.fill();
+      context.globalAlpha = 1;
     };
-    for (let input = 0; input < inputs; input += 1) dot(from, yOfInput(input), model.match(phase, input) !== undefined);
+    for (let input = 0; input < inputs; input += 1) dot(from, yOfInput(input), ofInput[input] as number);
     context.textAlign = "left";
     for (let output = 0; output < outputs; output += 1) {
-      dot(to, yOfOutput(output), isTaken[output] === 1);
+      dot(to, yOfOutput(output), ofOutput[output] as number);
       if (output % every !== 0) continue;
       context.fillStyle = theme.soft;
       context.fillText(String(output + 1), to + radius + 6, yOfOutput(output));

@@ -29,6 +29,9 @@ export interface CrossbarViewProps {
 
 /** The time that a phase takes at first. */
 const FIRST_PHASE_S = 1;
+/** Phases that take less time flicker: means over a longer time are shown. */
+const FAST_PHASE_S = 0.12;
+const MEAN_S = 0.5;
 /** Tables of more ports list the longest VOQs. */
 const MOST_TABLE_PORTS = 16;
 const MOST_LISTED = 24;
@@ -100,7 +103,11 @@ function Crossbar({ model, clock, hasLabel }: { model: CrossbarModel; clock: Clo
       drawn.current = inputs;
     }
     const phase = model.phaseAt(time_s);
-    scene.current.draw(phase, isMotionReduced.value ? 0 : partOf(model, phase, time_s));
+    const slowness = clock.slowness.value;
+    const phase_s = (model.last_s - model.first_s) / Math.max(model.phaseCount - 1, 1);
+    const isFast = clock.isPlaying.value && phase_s * slowness < FAST_PHASE_S;
+    const from = isFast ? (model.phaseAt(time_s - MEAN_S / slowness) ?? 0) : undefined;
+    scene.current.draw(phase, isMotionReduced.value ? 0 : partOf(model, phase, time_s), from);
     return false;
   });
 

@@ -63,7 +63,7 @@ export function arrange(width: number, arrangement: Arrangement, extent: Extent)
   const linkWidth = Math.round(Math.min(Math.max(width * 0.24, 84), 340));
   const link = width - linkWidth;
   const port = link - packetWidth - 6;
-  const left = 18;
+  const left = Math.round(Math.min(Math.max(width * 0.085, 26), 110));
   const right = port - 8;
   const room = Math.max(right - left, 20);
   const geometry: Geometry = {

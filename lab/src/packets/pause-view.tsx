@@ -7,7 +7,7 @@ import { type Clock, nearest } from "./clock";
 import { useClock, useDrawing, useSame, useTextTime, useTheme, useTimelines, useWidth } from "./hooks";
 import { LiveText } from "./live-text";
 import { formatCount, formatSpan, plural } from "./model/format";
-import { PauseModel, type PauseRow } from "./model/pause";
+import { className, PauseModel, type PauseRow } from "./model/pause";
 import { handleKey, keysFor, Playback, timeText } from "./playback";
 import { shortened } from "./scene";
 import "./packets.css";
@@ -197,12 +197,12 @@ function Rows({
       context.textAlign = "left";
       context.font = `${isStopped ? "600 " : ""}11px ${look.font}`;
       context.fillStyle = look.ink;
-      const className = `class ${row.class}`;
-      const classWidth = context.measureText(className).width;
+      const name = className(row.class);
+      const classWidth = context.measureText(name).width;
       context.fillText(shortened(context, row.link, left - 34 - classWidth), 21, middle);
       context.fillStyle = look.soft;
       context.textAlign = "right";
-      context.fillText(className, left - 8, middle);
+      context.fillText(name, left - 8, middle);
 
       context.fillStyle = look.line;
       context.fillRect(left, middle - 0.5, right - left, 1);
@@ -276,9 +276,7 @@ function PauseTable({ model, clock, time_s }: { model: PauseModel; clock: Clock;
         <thead>
           <tr>
             <th scope="col">Link</th>
-            <th scope="col" class="pk-number">
-              Class
-            </th>
+            <th scope="col">Class</th>
             <th scope="col">Now</th>
             <th scope="col" class="pk-number">
               Stops
@@ -298,7 +296,7 @@ function PauseTable({ model, clock, time_s }: { model: PauseModel; clock: Clock;
             return (
               <tr key={`${row.link} ${row.class}`}>
                 <td>{row.link}</td>
-                <td class="pk-number">{row.class}</td>
+                <td>{className(row.class)}</td>
                 <td>{since_s === undefined ? "may send" : `stopped for ${formatSpan(time_s - since_s)}`}</td>
                 <td class="pk-number">{Math.ceil(row.edges_s.length / 2)}</td>
                 <td class="pk-number">{formatSpan(stopped_s)}</td>
@@ -326,8 +324,8 @@ function pauseText(model: PauseModel, time_s: number): string {
   if (stopped.length === 0) return "no link is stopped by PAUSE";
   const named = stopped.slice(0, MOST_NAMED).map(row => {
     const since_s = time_s - (model.stoppedSince_s(row, time_s) as number);
-    return `${row.link} class ${row.class} (for ${formatSpan(since_s)})`;
+    return `${row.link}, ${className(row.class)} (for ${formatSpan(since_s)})`;
   });
   const more = stopped.length - named.length;
-  return `PAUSE stops ${stopped.length} of ${formatCount(model.rows.length)} classes of links: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return `PAUSE stops ${stopped.length} of ${formatCount(model.rows.length)} classes of links: ${named.join("; ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

@@ -8,9 +8,15 @@ import { formatCount, formatSlowness, formatSpan, formatTime } from "./model/for
 import type { Course, Moment, Timeline } from "./model/timeline";
 import { isMotionReduced } from "./theme";
 
+/** The wall time in which the last digit of the time changes. */
+const DIGIT_S = 0.02;
+
+/** A time of the clock with as many digits as the events and the speed need. */
 export function timeText(clock: Clock, time_s: number): string {
-  const resolution_s = Math.min(clock.resolution_s.value, (clock.last_s.value - clock.first_s.value) / 1000 || 1);
-  return formatTime(time_s, clock.last_s.value, resolution_s);
+  const resolutions = [clock.resolution_s.value, DIGIT_S / clock.slowness.value];
+  const range_s = clock.last_s.value - clock.first_s.value;
+  if (range_s > 0) resolutions.push(range_s / 1000);
+  return formatTime(time_s, clock.last_s.value, Math.min(...resolutions));
 }
 
 /** Handles the keys of a view; returns whether the key has a meaning. */

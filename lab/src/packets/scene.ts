@@ -35,7 +35,13 @@ export interface Found {
 /** Wall times in seconds. */
 const FALL_S = 0.85;
 const LONGEST_EASE_S = 0.075;
-const MOST_FALLING = 48;
+const MOST_FALLING = 40;
+/** A queue that drains in less time is sorted, and a link that a packet crosses in less time shows shares. */
+const FAST_QUEUE_S = 0.5;
+const FAST_LINK_S = 0.15;
+const MOST_CLOSE = 30;
+const BLUR_S = 0.25;
+const MOST_BLURRED = 20_000;
 /** While the time stands still, only drops of that many events are visible. */
 const EVENTS_AT_REST = 10;
 /** The part of its fall that a dropped packet is shown at while the time stands still. */
@@ -77,7 +83,9 @@ export class QueueScene {
   private beforeY = new Float32Array(64);
   private events = -1;
   private drawn_ms = 0;
-  private drawnTime_s = 0;
+  /** Whether single packets pass too fast to be seen. */
+  private isFast = false;
+  private isSorted = false;
   // The packet in the port, and how far it still is from there.
   private sent = -1;
   private sentX = 0;
@@ -128,7 +136,12 @@ export class QueueScene {
     const now_ms = performance.now();
     const wall_s = Math.min((now_ms - this.drawn_ms) / 1e3, 0.1);
     const steps = events - this.events;
-    const isSmooth = moment.isSmooth && this.events >= 0 && steps >= 0 && steps <= MOST_STEPS;
+    const drain_s = (content.extent.bytes * 8) / model.rate_bps;
+    const wasSorted = this.isSorted;
+    this.isFast = moment.isPlaying && linkWindow_s(geometry, model) * moment.slowness < FAST_LINK_S;
+    this.isSorted = moment.isPlaying && drain_s * moment.slowness < FAST_QUEUE_S;
+    const isSmooth =
+      moment.isSmooth && this.events >= 0 && steps >= 0 && steps <= MOST_STEPS && !this.isSorted && !wasSorted;
     this.place(events, geometry, content);
     const isMoving = this.ease(isSmooth, wall_s, moment, geometry, content);
 
@@ -138,13 +151,13 @@ export class QueueScene {
     this.drawGround(geometry, content, moment);
     if (geometry.shape === "columns") this.drawColumns(events, geometry, content);
     else this.drawQueue(events, geometry, content);
+    if (!this.isFast) this.drawArrivals(moment, geometry, content, events);
     this.drawLink(moment, geometry, content, events);
     this.drawFalling(moment, geometry, content, events);
     this.drawLabels(events, geometry, content, moment);
 
     this.events = events;
     this.drawn_ms = now_ms;
-    this.drawnTime_s = moment.time_s;
     return isMoving;
   }
 
@@ -196,6 +209,7 @@ export class QueueScene {
     [this.y, this.beforeY] = [this.beforeY, this.y];
     this.beforeCount = this.count;
     this.count = model.queuedAfter(events, this.queued);
+    if (this.isSorted) this.sort(model);
     if (geometry.shape === "columns") return;
     const { scale, right, middle, packetHeight, cell } = geometry;
     if (geometry.shape === "cells") {
@@ -219,6 +233,25 @@ export class QueueScene {
       this.y[place] = isRow ? middle - packetHeight / 2 : geometry.top + lane * geometry.laneHeight + 2;
       this.widths[place] = width;
     }
+  }
+
+  /** Sorts the queued packets by series: where packets change too fast to be seen, their shares remain visible. */
+  private sort(model: PacketModel): void {
+    const ends = new Uint32Array(this.colors.length + 1);
+    const seriesAt = (place: number) => this.seriesOf[model.flowOf(this.queued[place] as number)] as number;
+    for (let place = 0; place < this.count; place += 1) {
+      const next = seriesAt(place) + 1;
+      ends[next] = (ends[next] as number) + 1;
+    }
+    for (let series = 1; series < ends.length; series += 1)
+      ends[series] = (ends[series] as number) + (ends[series - 1] as number);
+    for (let place = 0; place < this.count; place += 1) {
+      const series = seriesAt(place);
+      this.before[ends[series] as number] = this.queued[place] as number;
+      ends[series] = (ends[series] as number) + 1;
+    }
+    [this.queued, this.before] = [this.before, this.queued];
+    this.beforeCount = 0;
   }
 
   /** Moves packets from where they were toward where they belong. */
@@ -308,11 +341,9 @@ export class QueueScene {
     context.strokeStyle = theme.soft;
     context.lineWidth = 1.5;
     context.beginPath();
-    context.moveTo(2, middle);
-    context.lineTo(10, middle);
-    context.moveTo(6, middle - 4);
-    context.lineTo(10.5, middle);
-    context.lineTo(6, middle + 4);
+    context.moveTo(left - 15, middle - 4);
+    context.lineTo(left - 10.5, middle);
+    context.lineTo(left - 15, middle + 4);
     context.stroke();
     // The link.
     const half = packetHeight / 2 + 3.5;
@@ -438,21 +469,52 @@ export class QueueScene {
     }
   }
 
+  /** Packets that are about to arrive: as far away as their arrival is in the future, at the pace of the link. */
+  private drawArrivals(moment: SceneMoment, geometry: Geometry, content: SceneContent, events: number): void {
+    const { context } = this;
+    const { model, isolated } = content;
+    const { left, middle, linkScale, packetHeight } = geometry;
+    const { times_s, bytes, flows } = model.log;
+    const speed = (linkScale * model.rate_bps) / 8;
+    const end = left - 17;
+    const height = packetHeight * 0.5;
+    for (let place = model.countUpTo(model.arrivals, events); place < model.arrivals.length; place += 1) {
+      const event = model.arrivals[place] as number;
+      const time_s = times_s[event] as number;
+      const right = end - (time_s - moment.time_s) * speed;
+      if (right < 0) break;
+      // Packets that arrive faster than the link sends are above each other, not on top of each other.
+      let close = 0;
+      for (let earlier = place; earlier > 0 && close < MOST_CLOSE; earlier -= 1) {
+        const last = model.arrivals[earlier - 1] as number;
+        const gap_s = (times_s[model.arrivals[earlier] as number] as number) - (times_s[last] as number);
+        if (gap_s * speed >= (bytes[last] as number) * linkScale * 0.5) break;
+        close += 1;
+      }
+      const level = [0, -1, 1][close % 3] as number;
+      const long = Math.max((bytes[event] as number) * linkScale * 0.5, 2);
+      const series = this.seriesOf[flows[event] as number] as number;
+      context.globalAlpha = isolated === undefined || isolated === series ? Math.min(right / 40, 0.8) : DIMMED;
+      context.fillStyle = this.colors[series] as string;
+      context.fillRect(right - long, middle - height / 2 + level * (height + 1), long, height);
+    }
+    context.globalAlpha = 1;
+  }
+
   private drawLink(moment: SceneMoment, geometry: Geometry, content: SceneContent, events: number): void {
     const { context } = this;
     const { model, theme, isolated } = content;
     const { link, width, linkScale, middle, packetHeight, port } = geometry;
     const speed = (linkScale * model.rate_bps) / 8;
-    const window_s = (width - link) / speed + model.transmission_s(model.largestPacket);
+    const window_s = linkWindow_s(geometry, model) + model.transmission_s(model.largestPacket);
     const from_s = moment.time_s - window_s;
     this.onLink = [];
     context.save();
     context.beginPath();
     context.rect(this.sentX < 0 ? 0 : port - 2, 0, width, geometry.floor);
     context.clip();
-    const frame_s = moment.time_s - this.drawnTime_s;
-    if (moment.isPlaying && frame_s > window_s * 0.7 && frame_s < window_s * 1e5) {
-      this.drawBlur(frame_s, moment, geometry, content, events);
+    if (this.isFast) {
+      this.drawBlur(BLUR_S / moment.slowness, moment, geometry, content, events);
     } else {
       const top = middle - packetHeight / 2;
       let next_s = Number.POSITIVE_INFINITY;
@@ -497,9 +559,9 @@ export class QueueScene {
     context.globalCompositeOperation = "source-over";
   }
 
-  /** The link when a frame takes longer than a packet stays on it: shares of the time since the last frame. */
+  /** The link where packets pass too fast to be seen: the shares of series in the last part of a second. */
   private drawBlur(
-    frame_s: number,
+    span_s: number,
     moment: SceneMoment,
     geometry: Geometry,
     { model, isolated }: SceneContent,
@@ -508,14 +570,17 @@ export class QueueScene {
     const { context } = this;
     const { link, width, middle, packetHeight } = geometry;
     const busy_s = new Float64Array(this.colors.length);
-    for (let place = model.countUpTo(model.departures, events) - 1; place >= 0; place -= 1) {
+    const last = model.countUpTo(model.departures, events) - 1;
+    let from_s = moment.time_s;
+    for (let place = last; place >= 0 && last - place < MOST_BLURRED; place -= 1) {
       const event = model.departures[place] as number;
-      if ((model.log.times_s[event] as number) < moment.time_s - frame_s) break;
+      from_s = model.log.times_s[event] as number;
+      if (from_s < moment.time_s - span_s) break;
       const series = this.seriesOf[model.log.flows[event] as number] as number;
       busy_s[series] = (busy_s[series] as number) + model.transmission_s(model.log.bytes[event] as number);
     }
     const total_s = Math.max(
-      frame_s,
+      moment.time_s - from_s,
       busy_s.reduce((sum, part) => sum + part, 0),
     );
     let bottom = middle + packetHeight / 2;
@@ -534,8 +599,13 @@ export class QueueScene {
     const { model, theme, isolated } = content;
     const span_s = FALL_S / moment.slowness;
     const times_s = model.log.times_s;
+    const last = model.countUpTo(model.drops, events) - 1;
+    const first = model.countUpTo(model.drops, model.eventsUpTo(moment.time_s - span_s));
+    // Of many drops every second, fourth, … one falls, all the way.
+    let stride = 1;
+    while ((last - first) / stride >= MOST_FALLING) stride *= 2;
     let shown = 0;
-    for (let place = model.countUpTo(model.drops, events) - 1; place >= 0 && shown < MOST_FALLING; place -= 1) {
+    for (let place = last - (last % stride); place >= first; place -= stride) {
       const event = model.drops[place] as number;
       const age_s = moment.time_s - (times_s[event] as number);
       if (age_s >= span_s || (!moment.isPlaying && event < events - EVENTS_AT_REST)) break;
@@ -634,12 +704,23 @@ export class QueueScene {
     const count = `${formatCount(this.count)} ${this.count === 1 ? "packet" : "packets"}`;
     const head = top - (geometry.shape === "columns" ? 19 : 11);
     context.fillText(isNarrow ? `Queue: ${count}` : `Queue: ${count}, ${formatBytes(bytes)}`, left - 4, head);
-    if (geometry.shape === "columns" && geometry.packetsPerColumn > 1 && !isNarrow) {
+    const note =
+      this.isSorted && geometry.shape !== "lanes"
+        ? "too fast for single packets: sorted by flow"
+        : geometry.shape === "columns" && geometry.packetsPerColumn > 1
+          ? `one column = ${geometry.packetsPerColumn} packets, head at the right`
+          : "";
+    if (note !== "" && !isNarrow) {
       context.font = `11px ${theme.font}`;
       context.fillStyle = theme.soft;
       context.textAlign = "right";
-      context.fillText(`one column = ${geometry.packetsPerColumn} packets, head at the right`, right + 4, head);
+      context.fillText(note, right + 4, head);
       context.textAlign = "left";
+    }
+    if (left > 60 && geometry.shape !== "columns") {
+      context.font = `11px ${theme.font}`;
+      context.fillStyle = theme.soft;
+      context.fillText("Arrivals", 0, middle - packetHeight / 2 - 11);
     }
     context.font = `600 12px ${theme.font}`;
     context.fillStyle = theme.ink;
@@ -754,6 +835,11 @@ export class QueueScene {
     }
     context.fillStyle = color;
   }
+}
+
+/** The time that a packet stays on the visible part of the link. */
+function linkWindow_s(geometry: Geometry, model: PacketModel): number {
+  return ((geometry.width - geometry.link) * 8) / (geometry.linkScale * model.rate_bps);
 }
 
 function packetWidth(bytes: number, scale: number, isRow: boolean): number {

@@ -37,7 +37,7 @@ export function encodeShared({ text, queues, at, seed, overrides }: Shared): Enc
     head.at = at;
   }
   if (seed !== undefined) {
-    head.seed = seed;
+    head.seed = String(seed);
   }
   if (overrides && overrides.length > 0) {
     head.set = overrides;
@@ -89,7 +89,7 @@ export function decodeShared(code: string): Decoded {
       return refused(DAMAGED);
     }
     const { queues = [], at, seed, set: overrides } = head;
-    return { shared: { text, queues, at, seed, overrides }, problem: undefined };
+    return { shared: { text, queues, at, seed: seedOf(seed), overrides }, problem: undefined };
   } catch {
     return refused(DAMAGED);
   }
@@ -104,7 +104,7 @@ export function linkOf(code: string, page: string, route = "lab"): string {
 interface Head {
   queues?: string[];
   at?: string;
-  seed?: number;
+  seed?: string;
   set?: Override[];
 }
 
@@ -119,9 +119,17 @@ function headOf(line: string): Head | undefined {
     Object.keys(others).length === 0 &&
     (queues === undefined || (Array.isArray(queues) && queues.length <= 64 && queues.every(isText))) &&
     (at === undefined || isText(at)) &&
-    (seed === undefined || (Number.isSafeInteger(seed) && (seed as number) >= 0)) &&
+    (seed === undefined || (isText(seed) && /^\d{1,20}$/.test(seed) && BigInt(seed) < 2n ** 64n)) &&
     (set === undefined || (Array.isArray(set) && set.length <= 64 && set.every(isOverride)));
   return isWell ? (read as Head) : undefined;
+}
+
+function seedOf(text: string | undefined): number | bigint | undefined {
+  if (text === undefined) {
+    return undefined;
+  }
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : BigInt(text);
 }
 
 function isText(value: unknown): value is string {

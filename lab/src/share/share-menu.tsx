@@ -7,6 +7,7 @@ import { copy, download } from "./download";
 import { encodeShared, linkOf } from "./link";
 import { notebookOf } from "./notebook";
 import { fileStem, type Shared } from "./shared";
+import "../editor/variables.css";
 import "./share.css";
 
 export interface ShareMenuProps {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { commandOf, quote } from "./command";
 import { decodeShared, encodeShared, linkOf, MOST_BYTES } from "./link";
 import { notebookOf } from "./notebook";
-import { fileStem, type Shared } from "./shared";
+import { fileStem, queuesOf, type Shared } from "./shared";
 
 const TEXT = 'name = "first"\nduration = "10 s"\n\n[[flows]]\nname = "tcp"\n';
 
@@ -142,8 +142,8 @@ describe("a link", () => {
       "{",
       '{"queues":"red"}',
       '{"queues":[1]}',
-      '{"seed":-1}',
-      '{"seed":1.5}',
+      '{"seed":"-1"}',
+      '{"seed":1}',
       '{"at":1}',
     ];
     const more = [
@@ -188,6 +188,26 @@ function sealed(plain: string): string {
   }
   return forged(packed, directory.getUint32(at + 16, true));
 }
+
+it("keeps seeds beyond the integers of a number", () => {
+  const seed = 2n ** 64n - 1n;
+  const of = shared({ seed });
+  expect(decodeShared(code(of)).shared?.seed).toBe(seed);
+  expect(commandOf(of)).toBe("forebay run first.toml --seed 18446744073709551615");
+  expect(notebookOf(of)).toContain("seed=18446744073709551615");
+  expect(decodeShared(sealed('{"seed":"18446744073709551616"}\n')).problem).toMatch(/damaged/);
+});
+
+describe("the queues of a comparison", () => {
+  it("are none for a single run, and have the name of the scenario's own", () => {
+    expect(queuesOf([undefined], "red")).toEqual([]);
+    expect(queuesOf([], "red")).toEqual([]);
+    expect(queuesOf(["dbl"], "red")).toEqual(["dbl"]);
+    expect(queuesOf([undefined, "dbl"], "red")).toEqual(["red", "dbl"]);
+    expect(queuesOf([undefined, "red", "dbl"], "red")).toEqual(["red", "dbl"]);
+    expect(queuesOf([undefined, "dbl"], undefined)).toEqual(["drop_tail", "dbl"]);
+  });
+});
 
 describe("the command", () => {
   it("runs the scenario", () => {

@@ -10,10 +10,17 @@ export interface Shared {
   queues: string[];
   /** The path of the queue that they replace. Default: the bottleneck's. */
   at?: string | undefined;
-  /** The seed in place of the scenario's. */
-  seed?: number | undefined;
+  /** The seed in place of the scenario's: up to 2^64 - 1, beyond the integers of a number. */
+  seed?: number | bigint | undefined;
   /** Values that replace those of the text. */
   overrides?: Override[] | undefined;
+}
+
+/** The queues of a comparison. Where the scenario runs as it is written (undefined), its discipline has `written` as
+ *  its name: a comparison keeps the parameters that the scenario gives to it. */
+export function queuesOf(contenders: readonly (string | undefined)[], written: string | undefined): string[] {
+  const isSingle = contenders.length === 1 && contenders[0] === undefined;
+  return isSingle ? [] : [...new Set(contenders.map(it => it ?? written ?? "drop_tail"))];
 }
 
 /** A text of the root of a scenario, such as `name`. */

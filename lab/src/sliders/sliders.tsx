@@ -11,6 +11,7 @@ import { usePresentValues } from "./present-values";
 import { plain } from "./quantity";
 import { covers, nearestStop, type Range, rangeOf } from "./range";
 import { find, setValue } from "./set-value";
+import "../editor/variables.css";
 import "./sliders.css";
 
 export interface SlidersProps {

@@ -186,7 +186,7 @@ impl Maker<'_> {
             let name = self.ports.links.name(out).to_owned();
             let rate = self.link_rate(out);
             let rng = stream(self.seed, &format!("switch/{}/port/{number}", &self.names[node as usize]));
-            let MadeLink { link, queue, service } = self.ports.link(out, self.ways.behind(out))?;
+            let MadeLink { link, queue, service, recorder } = self.ports.link(out, self.ways.behind(out))?;
             let (mut record, managed) = match queue {
                 Some(CountedQueue { queue, class_queues, record }) => {
                     if class_queues.len() + 1 != classes {
@@ -200,11 +200,18 @@ impl Maker<'_> {
             };
             record.counters = QueueCounters::with_rows(self.measured, rows);
             record.series = sampled.then(QueueSeries::default);
+            if let Some(recorder) = recorder {
+                // Disciplines record their packets themselves.
+                if managed.is_none() {
+                    record.counters.record(recorder.clone());
+                }
+                record.recorder = Some(recorder);
+            }
             let point = CongestionPointId(first_point + number as u32);
             ports.push(SwitchPort::new(SwitchPortParts {
                 control: ControlPort::new(
                     PauseTx::new(spec.flow_control, rate),
-                    PauseRx::new(view.pause_by_class, rate, spec.reaction),
+                    PauseRx::new(view.pause_by_class, rate, spec.reaction).watched(self.ports.watch),
                 ),
                 link,
                 incoming,
@@ -239,7 +246,7 @@ impl Maker<'_> {
         let &[(out, incoming)] = &links[..] else {
             return Err(RunError::Invariant(format!("`{name}` has an adapter and {} links", links.len())));
         };
-        let MadeLink { link, queue, service } = self.ports.link(out, self.ways.behind(out))?;
+        let MadeLink { link, queue, service, .. } = self.ports.link(out, self.ways.behind(out))?;
         if queue.is_some() || !service.is_empty() {
             return Err(RunError::Invariant(format!("`{name}`: an adapter has queues and a rate of its own")));
         }
@@ -256,6 +263,7 @@ impl Maker<'_> {
             destinations: Vec::new(),
             attached: AttachedParts::default(),
             checkpoints: Checkpoints::new(Some(self.measured.from), self.probes.interval.filter(|_| sampled)),
+            watch: self.ports.watch.cloned(),
             spec,
         };
         adapter_flows.add_flows(&mut parts, node, self.seed, sampled)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forebay_qdisc::Queue;
+use forebay_qdisc::{Queue, Rate};
 use forebay_records::random::stream;
 
 use crate::assembly::graph::Graph;
@@ -13,9 +13,11 @@ use crate::error::RunError;
 use crate::link::Link;
 use crate::link::impaired::Impaired;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
+use crate::observe::packet_recorder::SharedRecorder;
 use crate::observe::queue_counters::{QueueCounters, QueueRecord};
 use crate::observe::queue_series::{QueueSeries, WatchedFlow};
 use crate::observe::trace::{TracedFlow, Tracer};
+use crate::observe::watched_queue;
 use crate::packet::{FlowId, Packet};
 use crate::router::law_port::LawPort;
 use crate::router::plain_port::PlainPort;
@@ -23,7 +25,7 @@ use crate::router::queue_port::QueuePort;
 use crate::router::shared_ports::SharedPorts;
 use crate::spec::flows::Flows;
 use crate::spec::links::{LinkExtras, LinkParameters, Links};
-use crate::spec::{LinkId, Probes, ServiceStep, Transport};
+use crate::spec::{LinkId, Probes, ServiceStep, Transport, Watch};
 
 /// Makes links and ports.
 pub(crate) struct Ports<'a> {
@@ -35,6 +37,7 @@ pub(crate) struct Ports<'a> {
     pub traced: Arc<[TracedFlow]>,
     /// See [`Impaired::new`].
     pub first_pause: FlowId,
+    pub watch: Option<&'a Watch>,
 }
 
 /// The queue of a port, with its counters.
@@ -51,6 +54,8 @@ pub(crate) struct MadeLink {
     pub queue: Option<CountedQueue>,
     /// The changes of its rate, at an Ethernet.
     pub service: Vec<ServiceStep>,
+    /// The log of the packets at its sending end, if they are watched.
+    pub recorder: Option<SharedRecorder>,
 }
 
 impl Ports<'_> {
@@ -88,7 +93,7 @@ impl Ports<'_> {
     /// # Errors
     /// If the file of a trace cannot be created.
     pub fn link(&mut self, number: LinkId, way: Way) -> Result<MadeLink, RunError> {
-        let Self { links, graph, seed, measured, probes, traced, first_pause } = self;
+        let Self { links, graph, seed, measured, probes, traced, first_pause, watch } = self;
         let LinkParameters { edge, rate, propagation, .. } = links.all[number as usize];
         let mut link = Link::new(number, rate, propagation, graph.inputs[number as usize], way);
         let LinkExtras { queue, class_queues, trace, watched_flows, mut service, opportunities, framing, impairments } =
@@ -116,14 +121,22 @@ impl Ports<'_> {
             let is_alone = queue.is_none() || is_ethernet;
             link.sample_utilization(is_alone.then(|| Checkpoints::new(None, probes.interval)));
         }
+        let recorder = watch.and_then(|watch| recorder(watch, number, rate));
+        let watched = |queue: Queue<Packet>, number: usize| match &recorder {
+            Some(recorder) => watched_queue::watched(queue, number, recorder),
+            None => queue,
+        };
         let queue = queue.map(|(discipline, queue)| {
             let rng = stream(*seed, &format!("link/{name}"));
             let mut record = QueueRecord::new(discipline, QueueCounters::new(*measured), rng);
             record.series = probes.queues.then(QueueSeries::default);
             record.watched = watched_flows.into_iter().map(WatchedFlow::new).collect();
+            let queue = watched(queue, 0);
+            let class_queues = class_queues.into_iter().zip(1..).map(|(queue, class)| watched(queue, class)).collect();
+            record.recorder.clone_from(&recorder);
             CountedQueue { queue, class_queues, record }
         });
-        Ok(MadeLink { link, queue, service })
+        Ok(MadeLink { link, queue, service, recorder })
     }
 
     /// The port with `queue` at the sending end of `link`.
@@ -142,6 +155,12 @@ impl Ports<'_> {
         let sampled = self.probes.links || self.probes.queues || !record.watched.is_empty();
         Checkpoints::new(Some(self.measured.from), self.probes.interval.filter(|_| sampled))
     }
+}
+
+/// The recorder of the packets at a link, if it is watched.
+fn recorder(watch: &Watch, link: LinkId, rate: Rate) -> Option<SharedRecorder> {
+    let place = watch.links.iter().position(|&watched| watched == link)?;
+    Some(SharedRecorder::new(watch, place, rate))
 }
 
 /// The data of each flow for a trace, also of `control` frames.

@@ -11,6 +11,7 @@ use crate::driver::routes::{Routes, Way};
 use crate::driver::ties::Salts;
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::report::Report;
+use crate::observe::so_far::Show;
 use crate::packet::Packet;
 use crate::packet::side_tables::{Detached, SideTables};
 
@@ -32,6 +33,9 @@ pub(crate) trait Node: Send {
     /// Commits nothing ahead of time: the same results, slower.
     #[cfg(feature = "oracle")]
     fn decide_nothing_ahead(&mut self) {}
+
+    /// Shows the time series so far.
+    fn show(&self, _show: &mut Show<'_>) {}
 
     /// Brings the counters up to `end` and reports them.
     fn finish(&mut self, end: Time, report: &mut Report);

@@ -2,14 +2,19 @@
 
 use forebay_qdisc::Time;
 
+use crate::driver::node::Node;
 use crate::error::RunError;
 
 /// Packets or turns of nodes between two calls of the control function: some milliseconds.
 pub(crate) const WORK_PER_CHECK: u64 = 1 << 14;
 
+/// See [`Progress`].
+pub(crate) type Control<'a> = dyn FnMut(f64, &[Option<Box<dyn Node>>]) -> bool + 'a;
+
 pub(crate) struct Progress<'a> {
-    /// Receives the part of the run that is done; returns whether to continue.
-    control: &'a mut dyn FnMut(f64) -> bool,
+    /// Receives the part of the run that is done, and the nodes where these are on one thread; returns whether to
+    /// continue.
+    control: &'a mut Control<'a>,
     pub end: Time,
     /// Turns of nodes.
     pub events: u64,
@@ -17,7 +22,7 @@ pub(crate) struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    pub fn new(control: &'a mut dyn FnMut(f64) -> bool, end: Time) -> Self {
+    pub fn new(control: &'a mut Control<'a>, end: Time) -> Self {
         Self { control, end, events: 0, until_check: WORK_PER_CHECK }
     }
 
@@ -27,18 +32,18 @@ impl<'a> Progress<'a> {
     /// # Errors
     /// If the answer is no.
     #[inline]
-    pub fn count_work(&mut self, now: Time, work: u64) -> Result<(), RunError> {
+    pub fn count_work(&mut self, now: Time, work: u64, nodes: &[Option<Box<dyn Node>>]) -> Result<(), RunError> {
         if let Some(left) = self.until_check.checked_sub(work) {
             self.until_check = left;
             return Ok(());
         }
-        self.check(now)
+        self.check(now, nodes)
     }
 
     #[cold]
     #[inline(never)]
-    fn check(&mut self, now: Time) -> Result<(), RunError> {
+    fn check(&mut self, now: Time, nodes: &[Option<Box<dyn Node>>]) -> Result<(), RunError> {
         self.until_check = WORK_PER_CHECK;
-        if (self.control)(now.seconds() / self.end.seconds()) { Ok(()) } else { Err(RunError::Stopped) }
+        if (self.control)(now.seconds() / self.end.seconds(), nodes) { Ok(()) } else { Err(RunError::Stopped) }
     }
 }

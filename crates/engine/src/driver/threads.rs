@@ -117,7 +117,7 @@ impl Windows {
                 let work = move || {
                     let _here = Participant(barrier);
                     let meter = Meter::start();
-                    let mut goes_on = |_: f64| !barrier.is_broken();
+                    let mut goes_on = |_: f64, _: &[_]| !barrier.is_broken();
                     let mut progress = Progress::new(&mut goes_on, end);
                     let ended = part.run(number, mailboxes, barrier, &mut progress);
                     ended.map(|()| (progress.events, meter.elapsed().as_secs_f64()))
@@ -278,7 +278,7 @@ impl Part {
             turns =
                 windows.round(begin, |stage, channels| channels.end_of_bucket(stage.ran_until.max(begin)).min(latest));
             progress.events += turns;
-            progress.count_work(begin, windows.channels.work() - work_before + turns)?;
+            progress.count_work(begin, windows.channels.work() - work_before + turns, &[])?;
         }
     }
 

@@ -160,7 +160,7 @@ impl Windows {
                 return Err(RunError::Invariant(format!("event due at {} s was never run", begin.seconds())));
             }
             progress.events += turns;
-            progress.count_work(begin, self.channels.work() - work_before + turns)?;
+            progress.count_work(begin, self.channels.work() - work_before + turns, &self.nodes)?;
         }
     }
 
@@ -170,7 +170,7 @@ impl Windows {
             let work_before = self.channels.work();
             node.start(id, &mut self.channels);
             self.channels.plan(id, node.next());
-            progress.count_work(Time::ZERO, self.channels.work() - work_before + 1)?;
+            progress.count_work(Time::ZERO, self.channels.work() - work_before + 1, &[])?;
         }
         Ok(())
     }

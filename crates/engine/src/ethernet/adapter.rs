@@ -27,7 +27,7 @@ use crate::observe::interval::Checkpoints;
 use crate::observe::loss_counters::LossCounters;
 use crate::observe::reported::ControlCount;
 use crate::packet::{FlowId, Packet, PacketFields, flags};
-use crate::spec::AdapterSpec;
+use crate::spec::{AdapterSpec, Watch};
 
 mod turns;
 
@@ -50,6 +50,8 @@ pub(crate) struct AdapterParts {
     pub attached: AttachedParts,
     /// Of the measured interval and, for time series, of samples.
     pub checkpoints: Checkpoints,
+    /// Events that are recorded one by one.
+    pub watch: Option<Watch>,
 }
 
 /// The end node at work. Hot fields first.
@@ -101,7 +103,7 @@ impl Adapter {
             receive: Receive::new(parts.destinations, answers_data, spec.egress_bytes, in_rate, spec.service),
             control: ControlPort::new(
                 PauseTx::new(spec.flow_control, in_rate),
-                PauseRx::new(parts.pause_by_class, out_rate, spec.reaction),
+                PauseRx::new(parts.pause_by_class, out_rate, spec.reaction).watched(parts.watch.as_ref()),
             ),
             probes: Default::default(),
             probing: 0,

@@ -10,6 +10,7 @@ use crate::host::outbox::{Exit, Outbox};
 use crate::host::send_path::SendPath;
 use crate::host::several::{Endpoints, HostEndpoint};
 use crate::observe::report::Report;
+use crate::observe::so_far::Show;
 use crate::packet::Packet;
 
 /// Parts of `Attached`. A (flow, direction) is a number, as in [`Packet::direction_index`].
@@ -70,6 +71,10 @@ impl Attached {
             if is_due { sent.pop_front() } else { None }
         });
         due.filter_map(|packet| Some((packet, numbers.of(&packet)? as usize)))
+    }
+
+    pub fn show(&self, show: &mut Show<'_>) {
+        self.ends.show(show);
     }
 
     pub fn finish(&mut self, end: Time, report: &mut Report) {

@@ -6,7 +6,9 @@ use forebay_switching::{PauseReceiver, PauseSender, SharedMemory};
 use crate::driver::ring::Ring;
 use crate::ethernet::control::PauseFrame;
 use crate::observe::deadlock::Stops;
-use crate::spec::FlowControl;
+use crate::observe::pause_recorder::PauseRecorder;
+use crate::observe::watched::PauseLog;
+use crate::spec::{FlowControl, Watch};
 
 /// The classes of IEEE 802.1Q, one bit each.
 pub(crate) const EVERY_CLASS: u8 = 0xff;
@@ -120,6 +122,8 @@ pub(crate) struct PauseRx {
     reaction: Span,
     /// PAUSE frames that have no effect yet, with the time of their effect.
     coming: Ring<(Time, PauseFrame)>,
+    /// Records the pauses, if that is asked for.
+    recorder: Option<Box<PauseRecorder>>,
 }
 
 impl PauseRx {
@@ -131,7 +135,20 @@ impl PauseRx {
             stopped_until: Time::ZERO,
             reaction,
             coming: Ring::default(),
+            recorder: None,
         }
+    }
+
+    /// The same, with a record of its pauses if there is a watch.
+    pub fn watched(mut self, watch: Option<&Watch>) -> Self {
+        let receivers = self.receivers.len();
+        self.recorder = watch.map(|watch| Box::new(PauseRecorder::new(watch, receivers)));
+        self
+    }
+
+    /// The record of the pauses of `link` at the end of the run.
+    pub fn take_log(&mut self, link: &str, end: Time) -> Option<PauseLog> {
+        self.recorder.take()?.close(link, self.receivers.iter().map(PauseReceiver::until), end)
     }
 
     pub fn receive(&mut self, order: PauseFrame, now: Time) {
@@ -155,7 +172,11 @@ impl PauseRx {
             let alone = self.receivers.len() == 1;
             for (class, receiver) in self.receivers.iter_mut().enumerate() {
                 if alone || order.classes & 1 << class != 0 {
+                    let before = receiver.until();
                     receiver.receive(order.quanta, now);
+                    if let Some(recorder) = &mut self.recorder {
+                        recorder.order(class, before, receiver.until(), now);
+                    }
                 }
             }
         }

@@ -15,6 +15,7 @@ use crate::link::service::{ServiceRate, TransmissionTime};
 use crate::observe::flow_counters::ReceiveCounters;
 use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
+use crate::observe::so_far::Show;
 use crate::packet::{FlowId, Packet};
 use crate::spec::ServiceStep;
 
@@ -175,6 +176,12 @@ impl Receive {
     pub fn check(&mut self, checkpoint: Checkpoint, interval: Span) {
         for flow in &mut self.flows {
             flow.counters.check(checkpoint, interval);
+        }
+    }
+
+    pub fn show(&self, show: &mut Show<'_>) {
+        for flow in self.flows.iter().filter(|flow| !flow.has_endpoint) {
+            flow.counters.record.show(flow.flow, show);
         }
     }
 

@@ -158,7 +158,9 @@ impl EthernetSwitch {
             Verdict::Mark if packet.ecn() == Ecn::NotCapable => packet,
             Verdict::Mark => {
                 let row = self.entry(&packet).row();
-                self.ports[output].record.counters.mark_at(row as usize, now);
+                let port = &mut self.ports[output];
+                port.record.counters.mark_at(row as usize, now);
+                port.record_mark(&packet, now);
                 packet.marked()
             }
         }
@@ -328,6 +330,7 @@ fn release(port: &mut SwitchPort, memory: &mut SharedMemory, number: usize, samp
 fn begin_probe(packet: &Packet, port: &mut SwitchPort, now: Time, channels: &mut Channels) {
     let message = channels.tables.messages.get_mut(packet.number());
     port.ask_point(now, |point, context| point.forward(message, context));
+    port.record_passage(packet, Some(now));
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::ethernet::ready_queues::ReadyQueues;
 use crate::ethernet::voq::{SourceFlow, Supply, VirtualQueue};
 use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
+use crate::observe::so_far::Show;
 use crate::packet::Packet;
 
 /// The queues of an adapter. Hot fields first.
@@ -259,6 +260,12 @@ impl Transmit {
         }
         if checkpoint == Checkpoint::WarmUp {
             (self.source_drops, self.messages_ignored) = (0, 0);
+        }
+    }
+
+    pub fn show(&self, show: &mut Show<'_>) {
+        for VirtualQueue { fields, counters, .. } in &self.queues {
+            counters.record.show(fields.flow, show);
         }
     }
 

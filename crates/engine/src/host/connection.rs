@@ -12,6 +12,7 @@ use crate::host::tcp::{Acknowledger, Transmitter};
 use crate::observe::flow_counters::EndpointContext;
 use crate::observe::interval::Checkpoints;
 use crate::observe::report::Report;
+use crate::observe::so_far::Show;
 use crate::packet::{FlowId, Packet};
 
 /// An end of one connection.
@@ -172,6 +173,14 @@ impl Endpoint for Connections {
 
     fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
         self.advance(now, out);
+    }
+
+    fn show(&self, show: &mut Show<'_>) {
+        // The series of several are sums, which are made at the end.
+        if let [only] = &*self.ends {
+            only.transmitter.show(show);
+            only.acknowledger.show(show);
+        }
     }
 
     fn finish(&mut self, end_of_run: Time, report: &mut Report) {

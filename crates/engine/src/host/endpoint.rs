@@ -5,6 +5,7 @@ use forebay_qdisc::Time;
 use crate::host::outbox::Outbox;
 use crate::host::tcp::{TcpSink, TcpSource};
 use crate::observe::report::Report;
+use crate::observe::so_far::Show;
 use crate::packet::Packet;
 
 /// An endpoint. It does its own work up to a time before it takes a packet of that time.
@@ -21,6 +22,9 @@ pub(crate) trait Endpoint: Send {
 
     /// Does its own work up to `now`.
     fn expire(&mut self, _now: Time, _out: &mut Outbox<'_>) {}
+
+    /// Shows the time series so far.
+    fn show(&self, _show: &mut Show<'_>) {}
 
     /// The run is over: brings the counters up to `end` and reports them.
     fn finish(&mut self, end: Time, report: &mut Report);

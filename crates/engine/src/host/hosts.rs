@@ -25,6 +25,7 @@ use crate::host::several::{Endpoints, HostEndpoint};
 use crate::host::tcp::{TcpSink, TcpSource};
 use crate::link::Link;
 use crate::observe::report::Report;
+use crate::observe::so_far::Show;
 use crate::packet::Packet;
 
 /// No index.
@@ -286,6 +287,15 @@ impl<E: HostEndpoint, const ARE_MANY: bool> Node for Hosts<E, ARE_MANY> {
         channels.give_back(packets);
         self.run_timers(until, channels);
         (until, self.next())
+    }
+
+    fn show(&self, show: &mut Show<'_>) {
+        for Host { downlink, uplink, end, .. } in &self.hosts {
+            for link in [downlink, uplink].into_iter().flatten() {
+                link.show(show);
+            }
+            end.show(show);
+        }
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

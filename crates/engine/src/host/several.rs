@@ -13,6 +13,7 @@ use crate::host::endpoint::{Endpoint, MadeEndpoint};
 use crate::host::outbox::Outbox;
 use crate::host::tcp::{TcpSink, TcpSource};
 use crate::observe::report::Report;
+use crate::observe::so_far::Show;
 use crate::packet::Packet;
 
 /// The endpoints at the end of a host's links.
@@ -34,6 +35,8 @@ pub(crate) trait HostEndpoint: Sized + Send {
     fn receive(&mut self, packet: &Packet, number: u32, out: &mut Outbox<'_>);
 
     fn expire(&mut self, now: Time, out: &mut Outbox<'_>);
+
+    fn show(&self, show: &mut Show<'_>);
 
     fn finish(&mut self, end: Time, report: &mut Report);
 
@@ -94,6 +97,10 @@ impl<E: SoleEndpoint> HostEndpoint for E {
         Endpoint::expire(self, now, out);
     }
 
+    fn show(&self, show: &mut Show<'_>) {
+        Endpoint::show(self, show);
+    }
+
     fn finish(&mut self, end: Time, report: &mut Report) {
         Endpoint::finish(self, end, report);
     }
@@ -143,6 +150,13 @@ impl HostEndpoint for Endpoints {
         match self {
             Self::One(endpoint) => endpoint.expire(now, out),
             Self::Several(several) => several.expire(now, out),
+        }
+    }
+
+    fn show(&self, show: &mut Show<'_>) {
+        match self {
+            Self::One(endpoint) => endpoint.show(show),
+            Self::Several(several) => several.endpoints.iter().for_each(|place| place.endpoint.show(show)),
         }
     }
 

@@ -17,6 +17,7 @@ use crate::observe::flow_counters::{
 };
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::report::Report;
+use crate::observe::so_far::Show;
 use crate::packet::side_tables::AckOptions;
 use crate::packet::{FlowId, Packet, PacketFields, ack_stamp, departure_stamp, flags, unwrap_number};
 
@@ -123,6 +124,12 @@ impl Transmitter {
 
     pub fn flow(&self) -> FlowId {
         self.form.flow
+    }
+
+    pub fn show(&self, show: &mut Show<'_>) {
+        if let Some(record) = &self.record {
+            record.show(self.form.flow, show);
+        }
     }
 
     /// The run is over. Returns the counters at `end`.
@@ -355,6 +362,12 @@ impl Acknowledger {
 
     pub fn flow(&self) -> FlowId {
         self.form.flow
+    }
+
+    pub fn show(&self, show: &mut Show<'_>) {
+        if let Some(received) = &self.record {
+            received.record.show(self.form.flow, show);
+        }
     }
 
     /// The run is over. Returns the counters at `end`.

@@ -12,6 +12,7 @@ use crate::observe::flow_counters::{EndpointContext, ReceiveCounters, SendCounte
 use crate::observe::interval::Checkpoint;
 use crate::observe::jitter::Jitter;
 use crate::observe::report::Report;
+use crate::observe::so_far::Show;
 use crate::packet::{Packet, PacketFields, departure_stamp};
 use crate::spec::{Distribution, RateStep, UdpPattern};
 
@@ -196,6 +197,10 @@ impl Endpoint for UdpSource {
         out.channels.generated += self.counters.count.packets - before;
     }
 
+    fn show(&self, show: &mut Show<'_>) {
+        self.counters.record.show(self.context.flow, show);
+    }
+
     fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
         report.sender(self.context.flow, std::mem::take(&mut self.counters));
@@ -251,6 +256,10 @@ impl Endpoint for UdpSink {
         self.counters.received(packet);
         self.jitter.record(packet.age());
         self.counters.count.payload += u64::from(packet.len_bytes().saturating_sub(u32::from(self.header_bytes)));
+    }
+
+    fn show(&self, show: &mut Show<'_>) {
+        self.counters.record.show(self.context.flow, show);
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

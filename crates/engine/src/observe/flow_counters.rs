@@ -9,6 +9,7 @@ use forebay_tcp::SenderCounters;
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::jitter::Jitter;
 use crate::observe::sender_series::SenderSeries;
+use crate::observe::so_far::{Of, Show};
 use crate::observe::transfers::TransferRecord;
 use crate::packet::{FlowId, Packet};
 
@@ -82,6 +83,26 @@ impl SendRecord {
                     series.bytes_sampled = count.bytes;
                 }
             }
+        }
+    }
+}
+
+impl SendRecord {
+    pub fn show(&self, flow: FlowId, show: &mut Show<'_>) {
+        let Some(series) = &self.series else { return };
+        let of_flow = [
+            ("sent_bps", &series.sent),
+            ("congestion_window_bytes", &series.window),
+            ("rate_limit_bps", &series.rate_limit),
+        ];
+        for (quantity, values) in of_flow {
+            if let Some(values) = values {
+                show(Of::Flow(flow), quantity, values, &[]);
+            }
+        }
+        if let Some(sender) = &series.sender {
+            show(Of::Sender(flow), "state", &sender.state, &sender.names);
+            sender.gauges.show(Of::Sender(flow), show);
         }
     }
 }
@@ -187,6 +208,14 @@ impl ReceiveRecord {
                     *sampled = count.payload;
                 }
             }
+        }
+    }
+}
+
+impl ReceiveRecord {
+    pub fn show(&self, flow: FlowId, show: &mut Show<'_>) {
+        if let Some(series) = &self.goodput_series {
+            show(Of::Flow(flow), "goodput_bps", &series.0, &[]);
         }
     }
 }

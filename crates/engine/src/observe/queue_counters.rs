@@ -7,9 +7,12 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::driver::prefetch::prefetch;
 use crate::observe::interval::MeasuredInterval;
+use crate::observe::packet_recorder::{SharedRecorder, Traits};
 use crate::observe::queue_counters::rows::RowOrder;
 use crate::observe::queue_series::{QueueSeries, WatchedFlow};
+use crate::observe::so_far::{Of, Show};
 use crate::packet::Packet;
+use crate::spec::LinkId;
 
 const DROP_REASONS: usize = DropReason::ALL.len();
 
@@ -128,6 +131,8 @@ pub(crate) struct QueueCounters {
     /// 1 while only one direction passes, so that every second index has a row; then 0.
     shift: u32,
     order: RowOrder,
+    /// Records the packets that are let in. Then `let_in` is empty, so that none takes the common path.
+    recorder: Option<SharedRecorder>,
 }
 
 impl QueueCounters {
@@ -149,6 +154,7 @@ impl QueueCounters {
             first: 0,
             shift: 1,
             order: RowOrder::InOrder,
+            recorder: None,
         }
     }
 
@@ -159,6 +165,12 @@ impl QueueCounters {
         counters.flows = vec![FlowAtQueue::default(); directions.len()];
         counters.order = RowOrder::Given(directions.into());
         counters
+    }
+
+    /// Records the packets that are let in at these rows.
+    pub fn record(&mut self, recorder: SharedRecorder) {
+        self.let_in = Vec::new();
+        self.recorder = Some(recorder);
     }
 
     /// Beyond the last row if there is none, or if only the index finds it.
@@ -241,7 +253,11 @@ impl QueueCounters {
     #[inline(never)]
     fn let_in_at_the_edge(&mut self, row: usize, len_bytes: u32, arrived: Time, start: Time) {
         let row = self.existing(row);
-        if arrived >= self.measured.from && start <= self.measured.to {
+        if let Some(recorder) = &self.recorder {
+            if let Some(direction) = self.given_direction(row) {
+                recorder.lock().pass(Traits { direction, len_bytes }, arrived, Some(start));
+            }
+        } else if arrived >= self.measured.from && start <= self.measured.to {
             return self.let_in_at(row, len_bytes, arrived, start);
         }
         self.arrival_at(row, arrived);
@@ -373,11 +389,23 @@ pub(crate) struct QueueRecord {
     pub rng: Pcg64Mcg,
     /// The largest state of the discipline.
     pub state_bytes: u64,
+    /// The log of the queue's packets, if they are watched.
+    pub recorder: Option<SharedRecorder>,
 }
 
 impl QueueRecord {
     pub fn new(discipline: String, counters: QueueCounters, rng: Pcg64Mcg) -> Self {
-        Self { counters, discipline, series: None, watched: Vec::new(), rng, state_bytes: 0 }
+        Self { counters, discipline, series: None, watched: Vec::new(), rng, state_bytes: 0, recorder: None }
+    }
+
+    /// Shows the series of the queue in front of `link`.
+    pub fn show(&self, link: LinkId, show: &mut Show<'_>) {
+        if let Some(series) = &self.series {
+            series.show(Of::Queue(link), show);
+        }
+        for watched in &self.watched {
+            watched.show(link, show);
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use forebay_qdisc::FlowKey;
 
+use crate::observe::so_far::{Of, Show};
 use crate::packet::{FlowId, flow_key};
+use crate::spec::LinkId;
 
 /// Shows a queue's gauges to a visitor.
 pub(crate) type Gauges<'a> = dyn Fn(&mut dyn FnMut(&'static str, f64)) + 'a;
@@ -25,6 +27,13 @@ impl QueueSeries {
         self.dropped_packets.push((dropped_total - self.dropped_before) as f64);
         self.dropped_before = dropped_total;
         self.gauges.sample(gauges);
+    }
+
+    pub fn show(&self, of: Of, show: &mut Show<'_>) {
+        show(of, "length_packets", &self.length_packets, &[]);
+        show(of, "length_bytes", &self.length_bytes, &[]);
+        show(of, "dropped_packets", &self.dropped_packets, &[]);
+        self.gauges.show(of, show);
     }
 }
 
@@ -49,6 +58,12 @@ impl GaugeSeries {
             values.resize(self.samples, f64::NAN);
         }
     }
+
+    pub fn show(&self, of: Of, show: &mut Show<'_>) {
+        for (gauge, values) in &self.columns {
+            show(of, gauge, values, &[]);
+        }
+    }
 }
 
 pub(crate) struct WatchedFlow {
@@ -59,6 +74,10 @@ pub(crate) struct WatchedFlow {
 impl WatchedFlow {
     pub fn new(flow: FlowId) -> Self {
         Self { flow, series: GaugeSeries::default() }
+    }
+
+    pub fn show(&self, link: LinkId, show: &mut Show<'_>) {
+        self.series.show(Of::QueueFlow(link, self.flow), show);
     }
 
     pub fn key(&self) -> FlowKey {

@@ -17,6 +17,7 @@ use crate::observe::loss_counters::LossCounters;
 use crate::observe::outcomes::{Outcome, Outcomes};
 use crate::observe::queue_counters::{QueueCounters, QueueRecord, QueueTotals};
 use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
+use crate::observe::report::logs::Logs;
 use crate::observe::reported::{AdapterReport, ControlCount, FlowLabels, LinkReport, PortReport, QueueReport};
 use crate::observe::results::RunResult;
 use crate::observe::sender_series::SenderSeries;
@@ -24,10 +25,12 @@ use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, adapter_tabl
 use crate::observe::transfers::TransferSummary;
 use crate::observe::voice::{self, Playout};
 use crate::observe::warnings::{self, DeviceDrops};
+use crate::observe::watched::Watched;
 use crate::packet::{FlowId, flow_key};
 use crate::spec::LinkId;
 
 mod conservation;
+mod logs;
 
 /// Kinds of packets by direction.
 const PACKETS: [&str; 2] = ["data packets", "ACKs"];
@@ -61,6 +64,8 @@ pub struct Report {
     playouts: BTreeMap<usize, Playout>,
     links: LinkTable,
     series: Vec<Series>,
+    /// If events are recorded one by one.
+    logs: Option<Logs>,
     violation: Option<String>,
     trace_error: Option<RunError>,
 }
@@ -92,6 +97,7 @@ impl Report {
             playouts: BTreeMap::new(),
             links: LinkTable::new(links),
             series: Vec::new(),
+            logs: None,
             violation: None,
             trace_error: None,
         }
@@ -256,6 +262,10 @@ impl Report {
         self.links.put(&link);
     }
 
+    pub(crate) fn flow_name(&self, flow: FlowId) -> &str {
+        self.labels.name_of_flow(flow)
+    }
+
     pub(crate) fn link_name(&self, link: LinkId) -> &str {
         &self.links.name[link as usize]
     }
@@ -295,6 +305,9 @@ impl Report {
         for watched in std::mem::take(&mut record.watched) {
             let full_name = format!("{name}/{}", self.labels.name_of_flow(watched.flow));
             self.gauge_series("queue_flow", &full_name, watched.series);
+        }
+        if let Some(recorder) = record.recorder.take() {
+            self.packets_of_queue(name, &mut recorder.lock());
         }
     }
 
@@ -417,6 +430,7 @@ impl Report {
             adapters: adapter_table(&self.adapters),
             deadlock,
             series: self.series,
+            watched: self.logs.map(Watched::from),
             warnings,
             ..RunResult::default()
         };

@@ -3,6 +3,7 @@
 use forebay_records::{Series, Table, Warning};
 
 use crate::observe::deadlock::Deadlock;
+use crate::observe::watched::Watched;
 
 /// Cost of a run, for benchmarks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -55,6 +56,8 @@ pub struct RunResult {
     pub deadlock: Option<Deadlock>,
     /// Time series, sorted by kind, name and quantity.
     pub series: Vec<Series>,
+    /// Events that were recorded one by one, if that was asked for. The digest leaves them out.
+    pub watched: Option<Watched>,
     /// Properties of the run that its user may not expect.
     pub warnings: Vec<Warning>,
     /// Speed and memory.

@@ -12,6 +12,7 @@ use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::queue_counters::QueueRecord;
 use crate::observe::report::Report;
 use crate::observe::reported::QueueReport;
+use crate::observe::so_far::Show;
 use crate::packet::Packet;
 
 /// A packet that was let in and has not begun its transmission. Two whole words, as [`Packet`] is four.
@@ -181,6 +182,11 @@ impl Node for LawPort {
         }
         channels.give_back(packets);
         (self.link.free_at, self.next())
+    }
+
+    fn show(&self, show: &mut Show<'_>) {
+        self.record.show(self.link.number(), show);
+        self.link.show(show);
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

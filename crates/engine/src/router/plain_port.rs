@@ -6,6 +6,7 @@ use crate::driver::node::{Channels, Node, NodeId};
 use crate::driver::routes::PACKETS_AHEAD;
 use crate::link::Link;
 use crate::observe::report::Report;
+use crate::observe::so_far::Show;
 
 pub(crate) struct PlainPort {
     link: Link,
@@ -33,6 +34,10 @@ impl Node for PlainPort {
         }
         channels.give_back(packets);
         (self.link.free_at, self.next())
+    }
+
+    fn show(&self, show: &mut Show<'_>) {
+        self.link.show(show);
     }
 
     fn finish(&mut self, _end: Time, report: &mut Report) {

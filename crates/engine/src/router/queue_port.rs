@@ -10,6 +10,7 @@ use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::queue_counters::QueueRecord;
 use crate::observe::report::Report;
 use crate::observe::reported::QueueReport;
+use crate::observe::so_far::Show;
 use crate::packet::Packet;
 use crate::router::counting_sink::CountingSink;
 
@@ -175,6 +176,12 @@ impl QueuePort {
         counters.length(discipline.backlog().packets, now);
     }
 
+    pub fn show_series(&self, show: &mut Show<'_>) {
+        let Sender { link, record, .. } = &self.sender;
+        record.show(link.number(), show);
+        link.show(show);
+    }
+
     pub fn hand_in(&mut self, end: Time, report: &mut Report) {
         // All that is left is to tell an empty queue that the link came free.
         let mut channels = Channels::nowhere(report.measured());
@@ -212,6 +219,10 @@ impl Node for QueuePort {
         channels.give_back(packets);
         self.expire((just_before(until), Turn::AfterArrivals), channels);
         (if self.server.is_sending() { self.sender.link.free_at } else { until }, self.next())
+    }
+
+    fn show(&self, show: &mut Show<'_>) {
+        self.show_series(show);
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

@@ -5,6 +5,7 @@ use forebay_qdisc::Time;
 use crate::driver::node::{Channels, Node, NodeId, just_before};
 use crate::driver::routes::{ForwardingTable, Way};
 use crate::observe::report::Report;
+use crate::observe::so_far::Show;
 use crate::router::queue_port::{QueuePort, Turn};
 use crate::spec::LinkId;
 
@@ -47,6 +48,12 @@ impl Node for SharedPorts {
         channels.give_back(packets);
         self.expire((just_before(until), Turn::AfterArrivals), channels);
         (until, self.next())
+    }
+
+    fn show(&self, show: &mut Show<'_>) {
+        for (_, port) in &self.ports {
+            port.show_series(show);
+        }
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

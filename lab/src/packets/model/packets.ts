@@ -38,6 +38,8 @@ export class PacketModel implements Timeline {
   readonly arrivalDrops: Uint32Array;
   readonly laterDrops: Uint32Array;
   readonly drops: Uint32Array;
+  /** Packets that join the queue or are dropped on arrival. */
+  readonly arrivals: Uint32Array;
   readonly marks: Uint32Array;
   /** The rate of the link; its mean rate where the log has none. */
   readonly rate_bps: number;
@@ -143,6 +145,7 @@ export class PacketModel implements Timeline {
     this.laterDrops = lists[DROPPED_LATER] as Uint32Array;
     this.departures = lists[DEPARTED] as Uint32Array;
     this.marks = lists[MARKED] as Uint32Array;
+    this.arrivals = merge(lists[ENQUEUED] as Uint32Array, this.arrivalDrops);
     this.drops = merge(this.arrivalDrops, this.laterDrops);
     this.rate_bps = log.rate_bps > 0 && Number.isFinite(log.rate_bps) ? log.rate_bps : this.meanRate_bps();
     this.peakPackets = peakPackets;

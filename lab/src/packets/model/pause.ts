@@ -2,6 +2,14 @@ import type { PauseLog } from "../../engine/protocol";
 import { countBelow, countUpTo } from "./search";
 import { type Course, emptyCourse, type Moment, type Timeline } from "./timeline";
 
+/** In place of a class: PAUSE that stops all classes of a link. */
+const ALL_CLASSES = 255;
+
+/** The name of a class in a log of PAUSE. */
+export function className(traffic: number): string {
+  return traffic === ALL_CLASSES ? "all classes" : `class ${traffic}`;
+}
+
 /** A class of a link: the intervals in which PAUSE stops it. */
 export interface PauseRow {
   link: string;

@@ -2,10 +2,12 @@
 // The part after # is the name of a page; `window.clock` is its clock.
 
 import { render } from "preact";
+import type { Watched } from "../../engine/protocol";
 import { Clock } from "../clock";
 import { CrossbarView } from "../crossbar-view";
 import { PacketView } from "../packet-view";
 import { PauseView } from "../pause-view";
+import { Playback } from "../playback";
 import { crossbarLog, type Flow, packetLog, pauseLog, type QueueOptions } from "./logs";
 
 const FLOWS: Flow[] = [
@@ -93,6 +95,40 @@ const PAUSES = [
 
 const clock = new Clock();
 Object.assign(window, { clock });
-const page = pages[location.hash.slice(1)] ?? pages.row;
+const name = location.hash.slice(1);
+const page = pages[name] ?? pages.row;
 const root = document.getElementById("bench");
-if (root && page) render(page(), root);
+if (root && name.endsWith(".json")) void show(root, name);
+else if (root && page) render(page(), root);
+
+/** Logs of a run: arrays in place of typed arrays, as JSON. */
+async function show(element: HTMLElement, file: string): Promise<void> {
+  const { packets, crossbars, pauses } = (await (await fetch(file)).json()) as Watched;
+  render(
+    <div>
+      <Playback clock={clock} />
+      {packets.length > 0 && (
+        <PacketView
+          runs={packets.map(log => ({
+            label: log.link,
+            log: {
+              ...log,
+              times_s: Float64Array.from(log.times_s),
+              events: Uint8Array.from(log.events),
+              flows: Uint32Array.from(log.flows),
+              bytes: Uint32Array.from(log.bytes),
+              packets: Uint32Array.from(log.packets),
+            },
+            pauses,
+          }))}
+          clock={clock}
+        />
+      )}
+      {crossbars.map(log => (
+        <CrossbarView key={log.node} log={log} clock={clock} />
+      ))}
+      {pauses.length > 0 && <PauseView logs={pauses} clock={clock} />}
+    </div>,
+    element,
+  );
+}

@@ -76,7 +76,7 @@ impl Windows {
                 agenda.plan(node, channels.agenda.of(node));
             }
             progress.events += 1;
-            progress.count_work(now, channels.taken - before + 1)?;
+            progress.count_work(now, channels.taken - before + 1, nodes)?;
         }
         Ok(())
     }

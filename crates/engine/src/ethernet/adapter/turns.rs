@@ -9,6 +9,7 @@ use crate::ethernet::pause::EVERY_CLASS;
 use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
 use crate::observe::reported::AdapterReport;
+use crate::observe::so_far::Show;
 
 impl Adapter {
     /// Sets the next event. Everything up to `now` must be done.
@@ -134,6 +135,15 @@ impl Node for Adapter {
         (self.free_at, self.due)
     }
 
+    fn show(&self, show: &mut Show<'_>) {
+        self.transmit.show(show);
+        self.receive.show(show);
+        if let Some(attached) = &self.attached {
+            attached.show(show);
+        }
+        self.uplink.show(show);
+    }
+
     fn finish(&mut self, end: Time, report: &mut Report) {
         // All events have been processed, so that nothing is sent here.
         let channels = &mut Channels::nowhere(report.measured());
@@ -146,6 +156,7 @@ impl Node for Adapter {
         }
         self.control_count.held += self.receive.finish(self.rows, report);
         report.link(self.uplink.finish(&report.measured()));
+        report.pauses(self.uplink.number(), &mut self.control.obeyed);
         report.lost(&self.lost);
         report.control(self.control_count);
         report.adapter(AdapterReport {

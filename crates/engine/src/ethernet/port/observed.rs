@@ -7,6 +7,8 @@ use forebay_qdisc::{Backlog, Span, Time};
 use crate::ethernet::port::SwitchPort;
 use crate::observe::deadlock::{PortWait, Stops};
 use crate::observe::digest::{MEMORY_BYTES, PAUSED_SHARE};
+use crate::observe::packet_recorder::Traits;
+use crate::packet::Packet;
 
 impl SwitchPort {
     /// The queue held `bytes` until `now`.
@@ -56,6 +58,24 @@ impl SwitchPort {
                 discipline.gauges(visit);
             }
         });
+    }
+
+    /// Records the passage of a frame that has no row in the counters, or has not left. Disciplines record theirs.
+    #[cold]
+    pub fn record_passage(&self, packet: &Packet, departed: Option<Time>) {
+        if let Some(recorder) = self.record.recorder.as_ref().filter(|_| self.managed.is_none()) {
+            recorder.lock().pass(Traits::of(packet), packet.time, departed);
+        }
+    }
+
+    /// Records the mark of a frame that arrives.
+    #[cold]
+    pub fn record_mark(&self, packet: &Packet, now: Time) {
+        let Some(recorder) = &self.record.recorder else { return };
+        match &self.managed {
+            Some(_) => recorder.lock().mark_next(Traits::of(packet), now),
+            None => recorder.lock().mark_passing(Traits::of(packet), now),
+        }
     }
 
     /// The state for deadlock detection, but for what the buffer holds.

@@ -7,6 +7,7 @@ use crate::driver::node::Channels;
 use crate::ethernet::departures::Departure;
 use crate::ethernet::port::SwitchPort;
 use crate::ethernet::switch::{EthernetSwitch, begin_probe, release};
+use crate::observe::packet_recorder::Traits;
 use crate::packet::Packet;
 
 impl EthernetSwitch {
@@ -174,6 +175,9 @@ impl EthernetSwitch {
             MemoryFull::Output | MemoryFull::All => DropReason::Overflow,
         };
         self.ports[SwitchPort::input_of(&packet)].control.report.frames_lost += 1;
+        if let Some(recorder) = &self.ports[output].record.recorder {
+            recorder.lock().refuse(Traits::of(&packet), now);
+        }
         if self.rows.is_control(packet.flow_id()) {
             channels.tables.messages.take(packet.number());
             self.control_count.lost += 1;

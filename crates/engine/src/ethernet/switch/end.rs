@@ -19,6 +19,7 @@ impl EthernetSwitch {
         for port in &mut self.ports {
             port.revoke(end);
             report.link(port.link.finish(&measured));
+            report.pauses(port.link.number(), &mut port.control.obeyed);
             port.count_rest();
         }
         let mut waits = self.port_waits(end);
@@ -72,13 +73,16 @@ impl EthernetSwitch {
         let row = self.entry(packet).row() as usize;
         let counters = &mut self.ports[number].record.counters;
         counters.waited(1, len_bytes, packet.time, end);
+        if packet.time <= end {
+            self.ports[number].record_passage(packet, None);
+        }
         if self.rows.is_control(packet.flow_id()) {
             self.control_count.held += 1;
             return;
         }
         backlog.packets += 1;
         backlog.bytes += len_bytes;
-        counters.arrival_at(row, packet.time);
+        self.ports[number].record.counters.arrival_at(row, packet.time);
     }
 
     /// For deadlock detection, but for what the buffers hold.

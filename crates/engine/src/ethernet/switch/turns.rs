@@ -9,6 +9,7 @@ use crate::ethernet::port::SwitchPort;
 use crate::ethernet::switch::{EthernetSwitch, release_one};
 use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
+use crate::observe::so_far::Show;
 
 impl EthernetSwitch {
     /// A transmission has ended, the link is free, or a pause has ended.
@@ -196,6 +197,13 @@ impl Node for EthernetSwitch {
     fn decide_nothing_ahead(&mut self) {
         for port in &mut self.ports {
             port.commit_nothing_ahead();
+        }
+    }
+
+    fn show(&self, show: &mut Show<'_>) {
+        for port in &self.ports {
+            port.record.show(port.link.number(), show);
+            port.link.show(show);
         }
     }
 

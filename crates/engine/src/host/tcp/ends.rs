@@ -10,6 +10,7 @@ use crate::host::endpoint::Endpoint;
 use crate::host::outbox::Outbox;
 use crate::host::tcp::{Acknowledger, Transmitter};
 use crate::observe::report::Report;
+use crate::observe::so_far::Show;
 use crate::packet::Packet;
 
 /// The data of a [`TcpSource`].
@@ -107,6 +108,10 @@ impl Endpoint for TcpSource {
         self.advance(now, out);
     }
 
+    fn show(&self, show: &mut Show<'_>) {
+        self.transmitter.show(show);
+    }
+
     fn finish(&mut self, end: Time, report: &mut Report) {
         self.transmitter.finish(end, report);
     }
@@ -161,6 +166,10 @@ impl Endpoint for TcpSink {
 
     fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
         self.advance(now, out);
+    }
+
+    fn show(&self, show: &mut Show<'_>) {
+        self.acknowledger.show(show);
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

@@ -6,6 +6,7 @@ use crate::host::endpoint::Endpoint;
 use crate::host::outbox::Outbox;
 use crate::host::udp::UdpSink;
 use crate::observe::report::Report;
+use crate::observe::so_far::Show;
 use crate::observe::voice::Playout;
 use crate::packet::Packet;
 
@@ -27,6 +28,10 @@ impl Endpoint for CallSink {
     fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         self.sink.receive(packet, out);
         self.packets.push((packet.time - packet.age(), packet.age()));
+    }
+
+    fn show(&self, show: &mut Show<'_>) {
+        self.sink.show(show);
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

@@ -13,6 +13,7 @@ use crate::observe::interval::Checkpoint;
 use crate::observe::jitter::Jitter;
 use crate::observe::outcomes::{Outcome, OutcomeKind, OutcomeValue};
 use crate::observe::report::Report;
+use crate::observe::so_far::Show;
 use crate::packet::{Packet, PacketFields, departure_stamp, flags};
 use crate::spec::Ping;
 
@@ -225,6 +226,10 @@ impl Endpoint for PingSink {
             class: self.sink.context.class,
             ecn: self.ecn,
         }));
+    }
+
+    fn show(&self, show: &mut Show<'_>) {
+        self.sink.show(show);
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

@@ -106,14 +106,24 @@ impl QueueCounters {
             RowOrder::Scattered(_) => (sorted[place].0 as usize, sorted[place].1 as usize),
             RowOrder::Given(directions) => (directions[place] as usize, place),
         };
-        let is_in_use = |row: usize| self.let_in[row] != LetIn::default() || self.flows[row] != FlowAtQueue::default();
+        let is_in_use =
+            |row: usize| self.let_in_of(row) != LetIn::default() || self.flows[row] != FlowAtQueue::default();
         (0..self.flows.len()).map(numbered).filter(move |&(_, row)| is_in_use(row))
+    }
+
+    fn let_in_of(&self, row: usize) -> LetIn {
+        self.let_in.get(row).copied().unwrap_or_default()
+    }
+
+    /// The (flow, direction) of a row of those that were given.
+    pub(super) fn given_direction(&self, row: usize) -> Option<u32> {
+        if let RowOrder::Given(directions) = &self.order { directions.get(row).copied() } else { None }
     }
 
     /// Rows with a count, each with its [`crate::packet::Packet::direction_index`].
     pub fn rows(&self) -> impl Iterator<Item = (usize, FlowAtQueue)> {
         self.in_use().map(|(direction, row)| {
-            let (flow, let_in) = (&self.flows[row], &self.let_in[row]);
+            let (flow, let_in) = (&self.flows[row], self.let_in_of(row));
             let (arrived, departed) = (flow.arrived + let_in.packets, flow.departed + let_in.packets);
             let wait_ps = flow.wait_ps + u128::from(let_in.wait_ps);
             (direction, FlowAtQueue { arrived, departed, wait_ps, ..*flow })

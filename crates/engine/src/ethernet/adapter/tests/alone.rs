@@ -181,6 +181,7 @@ impl Setup {
             in_rate: LINE,
             rows: ROWS,
             checkpoints: Checkpoints::new(None, None),
+            watch: None,
         });
         let measured = MeasuredInterval { from: Time::ZERO, to: END };
         let routes = Routes::new(Destinations::new(vec![0; ROWS.directions(2)], Vec::new()), TableBuilder::default());
