@@ -6,7 +6,7 @@ import { EXAMPLE_FILES, EXAMPLES, exampleOf } from "./examples";
 import type { Panel } from "./figures";
 import { PANELS } from "./figures";
 import { Lab } from "./lab";
-import { recall, remember } from "./theme";
+import { recall, remember, theme } from "./theme";
 
 const KEY = "forebay-lab-text";
 const HERE = "forebay-lab-edited";
@@ -121,6 +121,12 @@ export function LabPage({ parameters }: { parameters: URLSearchParams }) {
 /** The lab without its frame, for pages of the documentation. */
 export function EmbedPage({ parameters }: { parameters: URLSearchParams }) {
   const { shared, problem } = useAddressed(parameters);
+  const asked = parameters.get("theme");
+  useEffect(() => {
+    if (asked === "auto" || asked === "light" || asked === "dark") {
+      theme.value = asked;
+    }
+  }, [asked]);
   const panels = parameters.get("panels")?.split(",").filter(isPanel);
   const named = parameters.get("compare")?.split(",").filter(Boolean);
   return (
