@@ -45,7 +45,7 @@ export function WatchViews({ watched, panels, order }: WatchViewsProps) {
     return <p class="nothing">No packet passed in this time.</p>;
   }
   return (
-    <div class="watch-views">
+    <div class="watch-views pk">
       <Playback clock={clock} />
       {hasPackets && <PacketView runs={packets} clock={clock} lookOf={lookOf} />}
       {hasCrossbars && <CrossbarView runs={crossbars} clock={clock} />}

@@ -3,6 +3,7 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { LabProps } from "../app/lab";
+import { loadStory } from "./index";
 import { documentationUrl, StoryPage } from "./story-page";
 
 let lab: LabProps;
@@ -29,9 +30,9 @@ afterEach(() => {
 
 async function show(name: string, step: number): Promise<void> {
   await act(async () => render(<StoryPage name={name} step={step} />, root));
+  // The story comes after the first render. Its effects are run before the test goes on.
+  await act(async () => void (await loadStory(name)));
   await vi.waitFor(() => expect(root.querySelector("h1")).not.toBeNull(), 5000);
-  // The story came after the render: its effects are still to run.
-  await act(() => undefined);
 }
 
 function button(): HTMLButtonElement {
