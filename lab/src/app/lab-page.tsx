@@ -1,12 +1,12 @@
 import { useSignal } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { decodeShared } from "../share/link";
 import type { Shared } from "../share/shared";
 import { EXAMPLE_FILES, EXAMPLES, exampleOf } from "./examples";
 import type { Panel } from "./figures";
 import { PANELS } from "./figures";
 import { Lab } from "./lab";
-import { recall, remember } from "./theme";
+import { recall, remember, theme } from "./theme";
 
 const KEY = "forebay-lab-text";
 const HERE = "forebay-lab-edited";
@@ -121,6 +121,12 @@ export function LabPage({ parameters }: { parameters: URLSearchParams }) {
 /** The lab without its frame, for pages of the documentation. */
 export function EmbedPage({ parameters }: { parameters: URLSearchParams }) {
   const { shared, problem } = useAddressed(parameters);
+  const asked = parameters.get("theme");
+  useEffect(() => {
+    if (asked === "auto" || asked === "light" || asked === "dark") {
+      theme.value = asked;
+    }
+  }, [asked]);
   const panels = parameters.get("panels")?.split(",").filter(isPanel);
   const named = parameters.get("compare")?.split(",").filter(Boolean);
   return (
