@@ -5,13 +5,13 @@ import { useEffect, useMemo } from "preact/hooks";
 import { numberText, scaleOf, textWithUnit } from "../charts/units";
 import type { RunResult } from "../engine/protocol";
 import type { Panel } from "./figures";
-import { flowOrder } from "./figures";
+import { flowOrder, groupNames } from "./figures";
 import { Watching } from "./parts";
 import { subjectOf } from "./results";
 import type { Session } from "./session";
 import { watchOf } from "./watching";
 
-export const WATCH_PANELS: readonly Panel[] = ["packets", "crossbar", "pause"];
+const WATCH_PANELS: readonly Panel[] = ["packets", "crossbar", "pause"];
 
 interface WatchProps {
   session: Session;
@@ -111,7 +111,7 @@ function WatchViews({ session, panels }: { session: Session; panels: readonly Pa
     [...results, ...labels],
   );
   return watched.length > 0 ? (
-    <Watching watched={watched} panels={panels} order={order} />
+    <Watching watched={watched} panels={panels} order={order} groups={subject ? groupNames(subject.facts) : []} />
   ) : (
     <p class="nothing">{session.isRunning.value ? "Recording…" : "Nothing was recorded."}</p>
   );

@@ -8,10 +8,12 @@ export interface WatchViewsProps {
   panels: readonly Panel[];
   /** The flows in the order of their looks. */
   order: readonly string[];
+  /** The groups in the order of their looks. */
+  groups: readonly string[];
 }
 
 /** The views of what was recorded, on one clock. */
-export function WatchViews({ watched, panels, order }: WatchViewsProps) {
+export function WatchViews({ watched, panels, order, groups }: WatchViewsProps) {
   const clock = useMemo(() => new Clock(), []);
   const isCompared = watched.length > 1;
   const named = (label: string, part: string, hasSeveral: boolean) =>
@@ -47,7 +49,7 @@ export function WatchViews({ watched, panels, order }: WatchViewsProps) {
   return (
     <div class="watch-views">
       <Playback clock={clock} />
-      {hasPackets && <PacketView runs={packets} clock={clock} lookOf={lookOf} />}
+      {hasPackets && <PacketView runs={packets} clock={clock} lookOf={lookOf} groups={groups} />}
       {hasCrossbars && <CrossbarView runs={crossbars} clock={clock} />}
       {paused.map(({ label, watched: it }) => (
         <PauseView key={label} logs={it.pauses} label={isCompared ? label : undefined} clock={clock} />

@@ -37,6 +37,8 @@ export interface PacketViewProps {
   hasControls?: boolean | undefined;
   /** The number of a flow's look, as in the charts; the default is the place of its name. */
   lookOf?: ((flow: string) => number | undefined) | undefined;
+  /** The groups of flows in the order of their looks: many flows are drawn as groups. */
+  groups?: readonly string[] | undefined;
   arrangement?: Arrangement | undefined;
 }
 
@@ -47,6 +49,7 @@ const FIRST_TRANSMISSION_S = 0.2;
 
 export function PacketView(props: PacketViewProps) {
   const { log, pauses, runs, lookOf } = props;
+  const groups = useSame(props.groups ?? [], group => [group]);
   const clock = useClock(props.clock);
   const shown = useSame(runs ?? (log ? [{ label: log.link, log, pauses }] : []), run => [
     run.label,
@@ -58,9 +61,9 @@ export function PacketView(props: PacketViewProps) {
     () =>
       planSeries(
         models.flatMap(model => model.log.flow_names),
-        lookOf,
+        { lookOf, groups },
       ),
-    [models, lookOf],
+    [models, lookOf, groups],
   );
   const extent = useMemo(() => extentOf(models, plan), [models, plan]);
   const timelines = useMemo(() => models.filter(model => model.eventCount > 0), [models]);
@@ -138,7 +141,7 @@ export function PacketView(props: PacketViewProps) {
             .map(model => {
               const label = models.length > 1 ? `${model.label}: ` : "";
               const last = lastEventText(model, time_s);
-              return `${label}${stateText(model, time_s)}${last ? `; last event: ${last}` : ""}.`;
+              return `${label}${stateText(model, time_s, groups)}${last ? `; last event: ${last}` : ""}.`;
             })
             .join(" ")
         }
@@ -300,7 +303,7 @@ function Queue({ model, pauses, hasLabel, clock, plan, extent, arrangement, isol
         <div class="pk-tip" ref={tip} hidden />
       </div>
       <p class="pk-state">
-        <b class="pk-clock">t = {timeText(clock, text_s.value)}:</b> {stateText(model, text_s.value)}.
+        <b class="pk-clock">t = {timeText(clock, text_s.value)}:</b> {stateText(model, text_s.value, plan.groups)}.
         {last && <span class="pk-last"> Last event: {last}.</span>}
       </p>
       {model.log.is_cut && (

@@ -6,8 +6,8 @@ import type { PauseLog } from "../engine/protocol";
 import { type Clock, nearest } from "./clock";
 import { useClock, useDrawing, useSame, useTextTime, useTheme, useTimelines, useWidth } from "./hooks";
 import { LiveText } from "./live-text";
-import { formatCount, formatSpan, plural } from "./model/format";
-import { className, PauseModel, type PauseRow } from "./model/pause";
+import { formatSpan, plural } from "./model/format";
+import { className, PauseModel, type PauseRow, stopsAll } from "./model/pause";
 import { handleKey, keysFor, Playback, timeText } from "./playback";
 import { shortened } from "./scene";
 import "./packets.css";
@@ -324,8 +324,8 @@ function pauseText(model: PauseModel, time_s: number): string {
   if (stopped.length === 0) return "no link is stopped by PAUSE";
   const named = stopped.slice(0, MOST_NAMED).map(row => {
     const since_s = time_s - (model.stoppedSince_s(row, time_s) as number);
-    return `${row.link}, ${className(row.class)} (for ${formatSpan(since_s)})`;
+    return `${row.link}${stopsAll(row) ? "" : `, ${className(row.class)}`} (for ${formatSpan(since_s)})`;
   });
   const more = stopped.length - named.length;
-  return `PAUSE stops ${stopped.length} of ${formatCount(model.rows.length)} classes of links: ${named.join("; ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return `PAUSE stops ${stopped.length} of ${model.rows.every(stopsAll) ? plural(model.rows.length, "link") : plural(model.rows.length, "class of a link", "classes of links")}: ${named.join("; ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

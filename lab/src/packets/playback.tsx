@@ -234,7 +234,7 @@ function SeekBar({ clock }: { clock: Clock }) {
       context.font = `10px ${look.font}`;
       context.textBaseline = "top";
       const label = shown.length > 1 ? `${shown[lane]?.label}: ` : "";
-      const text = `${label}up to ${formatCount(course.peak)} ${course.unit}`;
+      const text = `${label}up to ${formatCount(course.peak)} ${course.peak === 1 ? course.unit.replace("packets", "packet") : course.unit}`;
       const textWidth = context.measureText(text).width;
       context.fillStyle = look.panel;
       context.globalAlpha = 0.75;

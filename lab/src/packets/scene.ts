@@ -36,8 +36,10 @@ export interface Found {
 const FALL_S = 0.85;
 const LONGEST_EASE_S = 0.075;
 const MOST_FALLING = 40;
-/** A queue that drains in less time is sorted, and a link that a packet crosses in less time shows shares. */
+/** A queue that drains in less time, of packets that each take less time, is sorted. */
+const FAST_PACKET_S = 0.06;
 const FAST_QUEUE_S = 0.5;
+/** A link that a packet crosses in less time shows shares. */
 const FAST_LINK_S = 0.15;
 const MOST_CLOSE = 30;
 const BLUR_S = 0.25;
@@ -139,7 +141,9 @@ export class QueueScene {
     const drain_s = (content.extent.bytes * 8) / model.rate_bps;
     const wasSorted = this.isSorted;
     this.isFast = moment.isPlaying && linkWindow_s(geometry, model) * moment.slowness < FAST_LINK_S;
-    this.isSorted = moment.isPlaying && drain_s * moment.slowness < FAST_QUEUE_S;
+    const packet_s = model.transmission_s(model.largestPacket);
+    this.isSorted =
+      moment.isPlaying && drain_s * moment.slowness < FAST_QUEUE_S && packet_s * moment.slowness < FAST_PACKET_S;
     const isSmooth =
       moment.isSmooth && this.events >= 0 && steps >= 0 && steps <= MOST_STEPS && !this.isSorted && !wasSorted;
     this.place(events, geometry, content);
@@ -770,7 +774,7 @@ export class QueueScene {
     if (drops > 0) {
       if (this.dropsText.drops !== drops) {
         const counts = new Map(model.log.flow_names.map((name, flow) => [name, model.flowDropsAfter(flow, events)]));
-        this.dropsText = { drops, text: countsText(counts, isNarrow ? 2 : 4) };
+        this.dropsText = { drops, text: countsText(counts, content.plan.groups, isNarrow ? 2 : 4) };
       }
       context.fillText(this.dropsText.text, end, floor + 16);
     }

@@ -167,7 +167,7 @@ describe("PauseView", () => {
     const log = pauseLog("SW1->SW2", [3], 1, 0.05, 1);
     const page = show(<PauseView logs={[log]} clock={clock} />);
     act(() => clock.seek(log.times_s[0] as number));
-    expect(text(page.querySelector(".pk-state"))).toContain("PAUSE stops 1 of 1 classes of links: SW1->SW2, class 3");
+    expect(text(page.querySelector(".pk-state"))).toContain("PAUSE stops 1 of 1 class of a link: SW1->SW2, class 3");
     act(() => {
       clock.step(1);
     });

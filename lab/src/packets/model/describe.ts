@@ -38,7 +38,7 @@ export function queuedByFlow(model: PacketModel, events: number): { counts: Map<
 }
 
 /** The state of a queue in one sentence, without the time. */
-export function stateText(model: PacketModel, time_s: number): string {
+export function stateText(model: PacketModel, time_s: number, groups: readonly string[] = []): string {
   const events = model.eventsUpTo(time_s);
   if (model.eventCount === 0) return "no packet was recorded";
   if (model.log.is_cut && time_s > model.last_s) return "the log was full before this time";
@@ -49,7 +49,7 @@ export function stateText(model: PacketModel, time_s: number): string {
   const sent = model.transmissionAt(time_s);
   const parts = [
     length > 0
-      ? `${plural(length, "packet")} queued (${formatBytes(bytes)}): ${countsText(counts)}`
+      ? `${plural(length, "packet")} queued (${formatBytes(bytes)}): ${countsText(counts, groups)}`
       : "the queue is empty",
     sent
       ? `on the link: ${model.log.flow_names[model.flowOf(sent.packet)] ?? "unknown"}`

@@ -5,9 +5,19 @@ describe("groupOf", () => {
   it("removes the number of a flow, but not of its group", () => {
     expect(groupOf("tcp-3")).toBe("tcp");
     expect(groupOf("tcp-3 (ACKs)")).toBe("tcp (ACKs)");
-    expect(groupOf("fq-2-10")).toBe("fq-2");
+    expect(groupOf("fq-2-10")).toBe("fq");
+    expect(groupOf("culprit-2-6/request")).toBe("culprit/request");
     expect(groupOf("flood")).toBe("flood");
     expect(groupOf("-3")).toBe("");
+  });
+
+  it("takes the longest known group that fits", () => {
+    const groups = ["fq", "fq-2", "web"];
+    expect(groupOf("fq-2-10", groups)).toBe("fq-2");
+    expect(groupOf("fq-3", groups)).toBe("fq");
+    expect(groupOf("web/request", groups)).toBe("web");
+    expect(groupOf("web-1 (ACKs)", groups)).toBe("web (ACKs)");
+    expect(groupOf("webs-1", groups)).toBe("webs");
   });
 });
 
@@ -28,7 +38,7 @@ describe("planSeries", () => {
       ["tcp-0", 0],
       ["flood", 5],
     ]);
-    const { series } = planSeries(["flood", "tcp-1", "tcp-1 (ACKs)", "tcp-0"], flow => looks.get(flow));
+    const { series } = planSeries(["flood", "tcp-1", "tcp-1 (ACKs)", "tcp-0"], { lookOf: flow => looks.get(flow) });
     expect(series.map(({ name, look }) => `${name} ${look}`)).toEqual([
       "tcp-0 0",
       "tcp-1 1",
@@ -43,6 +53,12 @@ describe("planSeries", () => {
     const mixed = planSeries([...many, "flood"]);
     expect(mixed.series.map(series => series.name)).toEqual(["flood", "tcp"]);
     expect(mixed.indexOf.get("tcp-29")).toBe(1);
+    const ordered = planSeries([...many, "flood", "tcp-1 (ACKs)"], { groups: ["other", "tcp", "flood"] });
+    expect(ordered.series).toEqual([
+      { name: "tcp", look: 1 },
+      { name: "flood", look: 2 },
+      { name: "tcp (ACKs)", look: 3 },
+    ]);
   });
 });
 
@@ -55,7 +71,7 @@ describe("countsText", () => {
       ["idle", 0],
     ]);
     expect(countsText(counts)).toBe("tcp 12, flood 5");
-    expect(countsText(counts, 1)).toBe("tcp 12, others 5");
+    expect(countsText(counts, [], 1)).toBe("tcp 12, others 5");
     expect(countsText(new Map())).toBe("");
   });
 });

@@ -52,8 +52,8 @@ export function formatSlowness(slowness: number): string {
   return `1 : ${formatCount(slowness)}`;
 }
 
-export function plural(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
+export function plural(count: number, noun: string, several = `${noun}s`): string {
+  return `${formatCount(count)} ${count === 1 ? noun : several}`;
 }
 
 function trim(text: string): string {

@@ -5,6 +5,10 @@ import { type Course, emptyCourse, type Moment, type Timeline } from "./timeline
 /** In place of a class: PAUSE that stops all classes of a link. */
 const ALL_CLASSES = 255;
 
+export function stopsAll(row: PauseRow): boolean {
+  return row.class === ALL_CLASSES;
+}
+
 /** The name of a class in a log of PAUSE. */
 export function className(traffic: number): string {
   return traffic === ALL_CLASSES ? "all classes" : `class ${traffic}`;
