@@ -18,6 +18,7 @@ interface StepKeys {
   set?: Record<string, unknown>;
   turn: { key: string; from: string; to: string; label: string };
   show: Step["show"];
+  starving?: NonNullable<Step["starving"]>;
 }
 
 type Front = { title: string; summary: string; read_on: string; order: number };
@@ -96,16 +97,9 @@ function stepOf(tokens: readonly Token[], scenarios: ReadonlyMap<string, string>
   if (valueAt(changed, keys.turn.key) === undefined) {
     throw new Error(`${title}: the scenario has no ${keys.turn.key}`);
   }
-  return {
-    title,
-    text,
-    question,
-    see,
-    scenario: changed,
-    compare: keys.compare ?? [],
-    turn: keys.turn,
-    show: keys.show,
-  };
+  const { turn, show, starving } = keys;
+  const step = { title, text, question, see, scenario: changed, compare: keys.compare ?? [], turn, show };
+  return starving ? { ...step, starving } : step;
 }
 
 function partsOf(text: string): { front: Front; body: string } {

@@ -23,13 +23,37 @@ const policy: Plugin = {
   ],
 };
 
+// The engine is most of what a first visit loads. Otherwise the browser would hear of it from the script.
+const preload: Plugin = {
+  name: "preload-engine",
+  apply: "build",
+  transformIndexHtml: {
+    order: "post",
+    handler: (_, { bundle = {} }) =>
+      Object.keys(bundle)
+        .filter(name => name.endsWith(".wasm"))
+        .map(name => ({
+          tag: "link",
+          attrs: { rel: "preload", as: "fetch", type: "application/wasm", crossorigin: true, href: `./${name}` },
+          injectTo: "head",
+        })),
+  },
+};
+
 export default defineConfig({
   // The folder is served from any path: by `forebay lab`, and as a part of the documentation.
   base: "./",
-  plugins: [policy, stories()],
+  plugins: [policy, preload, stories()],
   // Examples and the schema are files of the repository.
   server: { fs: { allow: [".."] } },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-  build: { outDir: "dist", target: "es2023", assetsInlineLimit: 0, sourcemap: false },
+  build: {
+    outDir: "dist",
+    target: "es2023",
+    assetsInlineLimit: 0,
+    sourcemap: false,
+    // It depends on how busy the machine is.
+    rolldownOptions: { checks: { pluginTimings: false } },
+  },
   worker: { format: "es" },
 });

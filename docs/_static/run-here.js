@@ -15,7 +15,7 @@ function prepare(place) {
     } else {
       frame = document.createElement("iframe");
       frame.title = place.dataset.title;
-      frame.src = place.dataset.frame;
+      frame.src = withTheme(place.dataset.frame);
       frame.addEventListener("load", () => fit(frame));
       place.append(frame);
       frame.focus();
@@ -25,6 +25,19 @@ function prepare(place) {
   });
   place.hidden = false;
 }
+
+/** The address of a frame in the colours of this page: furo has them on the body, and follows the system by itself. */
+function withTheme(address) {
+  const { theme } = document.body.dataset;
+  return theme === "dark" || theme === "light" ? `${address}&theme=${theme}` : `${address}&theme=auto`;
+}
+
+new MutationObserver(() => {
+  for (const frame of document.querySelectorAll(".run-here iframe")) {
+    const address = withTheme(frame.closest(".run-here").dataset.frame);
+    frame.contentWindow.location.replace(new URL(address, location.href));
+  }
+}).observe(document.body, { attributeFilter: ["data-theme"] });
 
 /** Makes a frame as high as its page, so that only one of the two scrolls. */
 function fit(frame) {

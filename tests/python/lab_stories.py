@@ -49,6 +49,8 @@ class Check:
     reduce: str
     less_than: float | None
     """`count` counts the rows with a smaller value."""
+    between_s: tuple[float, float] | None
+    """The time that counts, of series."""
     per: Check | None
     """A figure by which this one is divided."""
     above: float
@@ -60,7 +62,19 @@ class Check:
 
     @classmethod
     def _of(cls, keys: dict[str, Any], band: tuple[float, float]) -> Check:
-        known = {"queue", "at", "table", "column", *SELECTORS, "reduce", "less_than", "per", "above", "below"}
+        known = {
+            "queue",
+            "at",
+            "table",
+            "column",
+            *SELECTORS,
+            "reduce",
+            "less_than",
+            "between_s",
+            "per",
+            "above",
+            "below",
+        }
         unknown = set(keys) - known
         assert not unknown, f"a check has no key {sorted(unknown)}"
         per = keys.get("per")
@@ -73,6 +87,7 @@ class Check:
             where=tuple((key, keys[key]) for key in SELECTORS if key in keys),
             reduce=keys.get("reduce", "sum"),
             less_than=keys.get("less_than"),
+            between_s=tuple(keys["between_s"]) if "between_s" in keys else None,
             per=None if per is None else cls._of(_other(own, per), (-math.inf, math.inf)),
             above=band[0],
             below=band[1],
@@ -86,6 +101,8 @@ class Check:
         words += [f"{self.reduce} of {self.table}.{self.column}", *(f"{key} {name}" for key, name in self.where)]
         if self.less_than is not None:
             words.append(f"below {self.less_than:g}")
+        if self.between_s is not None:
+            words.append("from {:g} to {:g} s".format(*self.between_s))
         return ", ".join(words) + (f" / ({self.per})" if self.per else "")
 
 
@@ -109,6 +126,7 @@ class Step:
     compare: tuple[str, ...]
     turn: Mapping[str, str]
     show: tuple[str, ...]
+    starving: Mapping[str, str]
     checks: tuple[Check, ...]
 
     def __str__(self) -> str:
@@ -156,6 +174,8 @@ def _table(result: fb.Result, name: str) -> pl.DataFrame:
     if name == "deadlock":
         since = [] if result.deadlock is None else [result.deadlock.since_s]
         return pl.DataFrame({"since_s": pl.Series(since, dtype=pl.Float64)})
+    if name.endswith("_series"):
+        return result.series(name.removesuffix("_series"))  # type: ignore[arg-type]
     table = getattr(result, name)
     assert isinstance(table, pl.DataFrame), f"a result has no table {name}"
     return table
@@ -165,8 +185,13 @@ def _reduced(result: fb.Result, check: Check) -> float:
     rows = _table(result, check.table)
     for key, name in check.where:
         rows = rows.filter(pl.col(key) == name)
+    column = check.column
+    if check.table.endswith("_series"):
+        first, last = check.between_s or (0.0, math.inf)
+        rows = rows.filter(pl.col("quantity") == column, pl.col("time_s").is_between(first, last))
+        column = "value"
     assert rows.height or check.table == "deadlock", f"{check}: no such row"
-    values = rows.get_column(check.column).cast(pl.Float64).fill_nan(None).drop_nulls()
+    values = rows.get_column(column).cast(pl.Float64).fill_nan(None).drop_nulls()
     if check.reduce == "count":
         return float(len(values) if check.less_than is None else (values < check.less_than).sum())
     found = getattr(values, check.reduce)()
@@ -194,7 +219,7 @@ def read(folder: Path) -> Story:
 
 def _step(folder: Path, number: int, match: re.Match[str]) -> Step:
     keys = tomllib.loads(match["keys"])
-    unknown = set(keys) - {"scenario", "compare", "set", "turn", "show", "check"}
+    unknown = set(keys) - {"scenario", "compare", "set", "turn", "show", "starving", "check"}
     assert not unknown, f"{folder.name}, step {number}: no such key: {sorted(unknown)}"
     paragraphs = [it.strip() for it in match["text"].split("\n\n") if it.strip()]
     questions = [it for it in paragraphs if it.startswith(QUESTION)]
@@ -214,6 +239,7 @@ def _step(folder: Path, number: int, match: re.Match[str]) -> Step:
         compare=tuple(keys.get("compare", ())),
         turn=keys["turn"],
         show=tuple(keys["show"]),
+        starving=keys.get("starving", {}),
         checks=tuple(Check.of(it) for it in keys.get("check", ())),
     )
 

@@ -51,7 +51,7 @@ pub(crate) trait PhaseObserver: Send {
     fn hand_in(&mut self, _report: &mut Report) {}
 }
 
-/// Nobody sees them.
+/// Without an observer.
 impl PhaseObserver for () {}
 
 /// A fabric at work.

@@ -4,9 +4,12 @@
 
 use std::process::Command;
 
-use forebay_scenario::{Scenario, memory_estimate, run};
+use forebay_scenario::{Scenario, WatchSpec, memory_estimate, memory_estimate_watched, run, run_watched};
+use forebay_units::Span;
 
 const SCENARIO: &str = "FOREBAY_TEST_SCENARIO";
+/// The number of events of the bottleneck to record.
+const EVENTS: &str = "FOREBAY_TEST_EVENTS";
 const PEAK: &str = "peak bytes: ";
 
 /// No test by itself: the code of the processes that the others start.
@@ -14,25 +17,36 @@ const PEAK: &str = "peak bytes: ";
 fn runs_what_it_is_given() {
     let Ok(path) = std::env::var(SCENARIO) else { return };
     let text = std::fs::read_to_string(path).unwrap();
-    let result = run(&scenario(&text), None, None, &mut |_| true).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = scenario(&text);
+    let result = match std::env::var(EVENTS) {
+        Ok(most) => run_watched(&scenario, None, &watch(most.parse().unwrap()), &mut |_| true),
+        Err(_) => run(&scenario, None, None, &mut |_| true),
+    };
+    let result = result.unwrap_or_else(|error| panic!("{error}"));
     println!("{PEAK}{}", result.engine.peak_rss_bytes);
+}
+
+/// The bottleneck, from the start to the end.
+fn watch(most: usize) -> WatchSpec {
+    WatchSpec { links: vec!["bottleneck".into()], from: Span::ZERO, to: Span::from_seconds(60), most }
 }
 
 fn scenario(text: &str) -> Scenario {
     Scenario::load(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{}", error.render(false)))
 }
 
-/// The most memory that a process held that ran the scenario, in bytes.
-fn peak(text: &str) -> f64 {
+/// The most memory that a process held that ran the scenario, perhaps with a record of so many events, in bytes.
+fn peak(text: &str, events: Option<usize>) -> f64 {
     let this = std::env::current_exe().unwrap();
     let name = format!("forebay-memory-{:?}.toml", std::thread::current().id());
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, text).unwrap();
-    let child = Command::new(this)
-        .args(["--exact", "runs_what_it_is_given", "--nocapture"])
-        .env(SCENARIO, &path)
-        .output()
-        .unwrap();
+    let mut child = Command::new(this);
+    child.args(["--exact", "runs_what_it_is_given", "--nocapture"]).env(SCENARIO, &path);
+    if let Some(events) = events {
+        child.env(EVENTS, events.to_string());
+    }
+    let child = child.output().unwrap();
     std::fs::remove_file(path).unwrap();
     let output = String::from_utf8_lossy(&child.stdout);
     let number = output.lines().find_map(|line| line.split_once(PEAK)).map(|(_, number)| number);
@@ -41,7 +55,10 @@ fn peak(text: &str) -> f64 {
 
 /// Checks the estimate of a scenario that takes much more than the process itself.
 fn check(text: &str) {
-    let (estimate, peak) = (memory_estimate(&scenario(text)), peak(text));
+    compare(memory_estimate(&scenario(text)), peak(text, None));
+}
+
+fn compare(estimate: f64, peak: f64) {
     if peak == 0.0 {
         // The system does not tell.
         return;
@@ -269,4 +286,13 @@ fn an_ethernet_of_many_nodes() {
         "#,
         nodes.join(", ")
     ));
+}
+
+#[test]
+fn recorded_events_take_what_is_estimated() {
+    let flood = r#"transport.udp = { packet = "100 B", constant = { rate = "1 Gbps" } }"#;
+    let text = star(r#"rate = "1 Gbps""#, r#"rate = "800 Mbps", queue = "drop_tail""#, flood);
+    for events in [500_000, 1_000_000] {
+        compare(memory_estimate_watched(&scenario(&text), &watch(events)), peak(&text, Some(events)));
+    }
 }

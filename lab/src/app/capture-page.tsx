@@ -371,7 +371,7 @@ function ReplayResults({ result, isStale }: { result: ReplayResult; isStale: boo
     [result.packets_opaque, "packets have no ports, or an unknown protocol"],
   ] as const;
   return (
-    <div class={isStale ? "capture-results is-stale" : "capture-results"}>
+    <div class="capture-results" aria-busy={isStale}>
       <p class="capture-facts">
         {numberText(result.packets, 9)} packets in {textWithUnit("time_s", result.duration_s, 4)}, at{" "}
         {textWithUnit("rate_bps", result.rate_bps)}

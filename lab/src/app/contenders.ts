@@ -20,7 +20,7 @@ export function defaultPlace(facts: Facts): QueuePlace | undefined {
 }
 
 /** The rate of the slowest link that the queue feeds, as it is written in a scenario. */
-export function slowestRate(facts: Facts, place: QueuePlace): string | undefined {
+function slowestRate(facts: Facts, place: QueuePlace): string | undefined {
   const links = new Set(place.links);
   const rates = (facts.plan?.links ?? []).filter(it => links.has(it.name)).map(it => it.rate_bps);
   return rates.length > 0 ? `${Math.min(...rates)} bps` : undefined;

@@ -8,12 +8,13 @@ import {
   type ChartModel,
   emptyModel,
   largestOf,
+  merged,
   periodsOf,
   summed,
 } from "../charts/model";
 import { colorOfState } from "../charts/palette";
 import type { Recording, Trace } from "../charts/recording";
-import { titleOf } from "../charts/units";
+import { textWithUnit, titleOf } from "../charts/units";
 import type { Facts, RunResult, Table } from "../engine/protocol";
 
 export const PANELS = [
@@ -48,6 +49,8 @@ export interface FigureOptions {
   sender: string | undefined;
   /** The names of the compared queue in results, or of the queues. */
   queues: readonly string[];
+  /** The part of the time that is shown; undefined: all. */
+  shown: [number, number] | undefined;
 }
 
 /** More flows than this are drawn as a line for each group. */
@@ -71,7 +74,7 @@ export function sortedFlows(flows: readonly string[], groups: readonly string[])
   return [...flows].sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0) || naturally(a, b));
 }
 
-export function groupNames(facts: Facts): string[] {
+function groupNames(facts: Facts): string[] {
   return (facts.plan?.groups ?? []).map(it => it.name);
 }
 
@@ -129,14 +132,18 @@ function withLines(
 /** Flows, or groups of them: sums of rates, and means of all else. */
 function flowFigure(subject: Subject, options: FigureOptions, quantity: string): ChartModel {
   const groups = groupNames(subject.facts);
-  const traces = subject.recording.find("flow", quantity);
+  const recorded = subject.recording.find("flow", quantity);
+  const isRate = quantity.endsWith("_bps");
+  const factor = isRate ? mergeFactor(recorded[0], subject, options) : 1;
+  const traces = recorded.map(it => merged(it, factor));
   const byName = new Map(traces.map(it => [it.name, it]));
   const order = flowOrder(subject);
   const names = order.filter(it => byName.has(it));
-  const model = timeModel(subject, titleOf(quantity), quantity);
+  const interval_s = traces[0]?.interval_s ?? 0;
+  const note = factor > 1 ? `Means over ${textWithUnit("time_s", interval_s)}; zoom in for more.` : undefined;
+  const model = { ...timeModel(subject, titleOf(quantity), quantity), note };
   if (options.isGrouped || names.length > MOST_LINES) {
     const { xs, values } = aligned(names.map(it => byName.get(it) as Trace));
-    const isRate = quantity.endsWith("_bps");
     const parts = new Map<string, Float64Array[]>();
     names.forEach((name, i) => {
       const group = groupOf(name, groups);
@@ -167,6 +174,15 @@ export function flowOrder(subject: Subject): string[] {
   );
 }
 
+/** More values than this make the rate of a flow a band of noise. */
+const MOST_RATES = 160;
+
+/** How many intervals are drawn as one value: a short interval holds few packets. */
+function mergeFactor(trace: Trace | undefined, subject: Subject, options: FigureOptions): number {
+  const [from, to] = options.shown ?? [0, subject.facts.duration_s];
+  return trace ? Math.max(1, Math.round((to - from) / trace.interval_s / MOST_RATES)) : 1;
+}
+
 function lookOfGroup(group: string, groups: readonly string[]): number {
   return Math.max(0, groups.indexOf(group));
 }
@@ -181,7 +197,7 @@ function optional(subject: Subject, options: FigureOptions, quantity: string): C
 const MOST_ALWAYS = 2;
 
 /** The names of the queues that are drawn: the compared one, and the others in which packets wait. */
-export function drawnQueues(subject: Subject, options: FigureOptions): string[] {
+function drawnQueues(subject: Subject, options: FigureOptions): string[] {
   const names = subject.recording.find("queue", "length_packets").map(it => it.name);
   const { result } = subject;
   const lengths = result?.queues.length_mean_bytes as Float64Array | undefined;
@@ -225,7 +241,8 @@ function delayFigure(subject: Subject, options: FigureOptions): ChartModel {
     const factor = 8 / (rates.get(it.name) as number);
     return { ...it, values: it.values.map(bytes => bytes * factor) };
   });
-  return withLines(timeModel(subject, "Queueing delay", "queueing_delay_s"), delays, (it, i) => ({
+  const hint = "the time that the waiting bytes take at the rate of their link";
+  return withLines({ ...timeModel(subject, "Queueing delay", "queueing_delay_s"), hint }, delays, (it, i) => ({
     key: `queue ${it.name}`,
     label: it.name,
     look: i,
@@ -303,7 +320,7 @@ function utilizationFigure(subject: Subject, options: FigureOptions): ChartModel
     label: it.name,
     look: i,
   }));
-  return { ...model, yMax: 1 };
+  return { ...model, yMax: 1, hint: "the share of each interval in which the link was sending" };
 }
 
 function cdfFigure(subject: Subject): ChartModel {

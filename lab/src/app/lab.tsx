@@ -1,8 +1,8 @@
 // The lab: a scenario, its disciplines and what they do. Pages, stories and the documentation use it.
 
-import { type Signal, useSignal } from "@preact/signals";
+import { effect, type Signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Override, Pin, RunResult } from "../engine/protocol";
 import { ShareMenu } from "../share/share-menu";
 import { Sliders } from "../sliders/sliders";
@@ -15,6 +15,7 @@ import { Editor } from "./parts";
 import { Details, Display, FULL_PANELS, Results } from "./results";
 import { FaultMessage, RunBar } from "./run-bar";
 import { Session } from "./session";
+import "../editor/editor.css";
 import "./styles/lab.css";
 import { isDark } from "./theme";
 import { WatchPanel } from "./watch-panel";
@@ -40,8 +41,8 @@ export interface LabProps {
   /** The path of the queue that the disciplines replace. Default: the bottleneck's. */
   at?: string | undefined;
   onText?: ((text: string) => void) | undefined;
-  /** Called after each run with the results by contender. */
-  onResults?: ((results: { contender: string | undefined; result: RunResult }[]) => void) | undefined;
+  /** Called when all disciplines have run, with their results in order. */
+  onResults?: ((found: { contender: string | undefined; result: RunResult }[]) => void) | undefined;
   /** Shown above the editor: a menu of examples. */
   children?: ComponentChildren;
 }
@@ -77,12 +78,20 @@ export function Lab({
   useReplaced(session.seed, seed === undefined ? undefined : BigInt(seed));
   useReplaced(session.placePath, at);
   useReplaced(session.contenders, compare && compare.length > 0 ? compare : [undefined]);
-  const results = session.columns.value.map(it => (it.state.value === "done" ? it.result.value : undefined));
-  useEffect(() => {
-    if (onResults && results.length > 0 && results.every(it => it !== undefined)) {
-      onResults(session.columns.peek().map((it, i) => ({ contender: it.contender, result: results[i] as RunResult })));
-    }
-  }, [...results]);
+  const report = useRef(onResults);
+  report.current = onResults;
+  useEffect(
+    () =>
+      effect(() => {
+        const found = session.columns.value.flatMap(({ contender, state, result }) =>
+          state.value === "done" && result.value ? [{ contender, result: result.value }] : [],
+        );
+        if (found.length > 0 && found.length === session.columns.value.length) {
+          report.current?.(found);
+        }
+      }),
+    [session],
+  );
   const change = (kind: "typed" | "dragged") => (changed: string) => {
     session.setText(changed, kind);
     onText?.(changed);

@@ -20,7 +20,7 @@ const TITLES: Record<string, string> = {
 };
 
 /** The labels of the queues in their order. */
-export function queueLabels(result: ReplayResult): string[] {
+function queueLabels(result: ReplayResult): string[] {
   return textsOf(result.queues, "queue");
 }
 

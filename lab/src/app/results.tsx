@@ -117,6 +117,7 @@ function PanelRow({ panel, session, display }: PanelProps) {
       isGrouped: isGrouped(session, display),
       sender: display.sender.value,
       queues: session.place.value?.queues ?? [],
+      shown: session.timeView.zoom.value,
     };
     const found = session.columns.value.map(column => {
       const subject = subjectOf(session, column);
@@ -230,6 +231,11 @@ const FIGURES: [title: string, hint: string, textOf: (it: Figures) => string][] 
 
 function percent(share: number): string {
   return Number.isFinite(share) ? `${numberText(100 * share, 3)} %` : "–";
+}
+
+/** The figures as a sentence. */
+export function headlineOf(figures: Figures): string {
+  return FIGURES.map(([title, , textOf]) => `${title} ${textOf(figures)}`).join(", ");
 }
 
 /** The figures of a run in short. */

@@ -33,9 +33,3 @@ export const route = signal<Route>(parseRoute(location.hash));
 addEventListener("hashchange", () => {
   route.value = parseRoute(location.hash);
 });
-
-/** Replaces the address without a new page in the history. */
-export function replaceRoute(hash: string): void {
-  history.replaceState(null, "", hash);
-  route.value = parseRoute(hash);
-}

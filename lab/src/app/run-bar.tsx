@@ -1,10 +1,13 @@
 // The state of the runs, and what can be done about them.
 
+import { effect, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { textWithUnit } from "../charts/units";
 import type { Mode } from "./lab";
-import { type Display, isGrouped } from "./results";
+import { type Display, headlineOf, isGrouped, NONE } from "./results";
 import { Segments } from "./segments";
 import type { Session } from "./session";
+import { figuresOfRun } from "./summary";
 
 interface BarProps {
   session: Session;
@@ -18,12 +21,12 @@ export function RunBar({ session, display, mode }: BarProps) {
   const zoom = session.timeView.zoom.value ?? session.delayView.zoom.value;
   const hasChoice = facts !== undefined && facts.flow_count > (facts.plan?.groups.length ?? 0);
   return (
-    <div class="run-bar">
+    <div class={mode === "story" ? "run-bar is-plain" : "run-bar"}>
       {isRunning ? (
         <button type="button" class="primary" onClick={() => session.cancel()}>
           Cancel
         </button>
-      ) : (
+      ) : mode === "story" ? null : (
         <button type="button" class="primary" onClick={() => session.runNow()} aria-keyshortcuts="Control+Enter">
           Run
         </button>
@@ -47,7 +50,7 @@ export function RunBar({ session, display, mode }: BarProps) {
             Show all
           </button>
         )}
-        {mode === "full" && hasChoice && (
+        {hasChoice && (
           <Segments
             label="Lines of charts"
             value={isGrouped(session, display) ? "group" : "flow"}
@@ -80,29 +83,69 @@ export function RunBar({ session, display, mode }: BarProps) {
   );
 }
 
-/** The state in words. Screen readers hear it when runs end. */
+/** The state in words. */
 function Status({ session }: { session: Session }) {
+  return (
+    <>
+      <span class="run-status">{statusOf(session)}</span>
+      <Announcement session={session} />
+    </>
+  );
+}
+
+function statusOf(session: Session): string {
   const columns = session.columns.value;
   const states = columns.map(it => it.state.value);
   const facts = session.facts.value;
-  let text = "";
   if (session.fault.value) {
-    text = "The scenario has a fault";
-  } else if (columns.length === 0) {
-    text = session.isChanged.value ? "Ready" : "Starting the engine";
-  } else if (session.isLong.value) {
-    text = "Running";
-  } else if (states.includes("failed")) {
-    text = "The run failed";
-  } else if (states.includes("cancelled")) {
-    text = "Cancelled";
-  } else if (session.isChanged.value) {
-    text = "Changed since the last run";
-  } else if (facts) {
-    const wall = Math.max(...columns.map(it => it.wall_ms.value));
-    text = `${textWithUnit("time_s", facts.duration_s)} simulated in ${textWithUnit("time_s", wall / 1e3)}`;
+    return "The scenario has a fault";
   }
-  return <output class="run-status">{text}</output>;
+  if (columns.length === 0 || !facts) {
+    return session.isChanged.value ? "Ready" : "Starting the engine";
+  }
+  if (session.isLong.value) {
+    return "Running";
+  }
+  if (states.includes("failed")) {
+    return "The run failed";
+  }
+  if (states.includes("cancelled")) {
+    return "Cancelled";
+  }
+  if (session.isChanged.value) {
+    return "Changed since the last run";
+  }
+  const wall = Math.max(...columns.map(it => it.wall_ms.value));
+  const measured = facts.warmup_s > 0 ? `, measured from ${textWithUnit("time_s", facts.warmup_s)}` : "";
+  return `${textWithUnit("time_s", facts.duration_s)} simulated in ${textWithUnit("time_s", wall / 1e3)}${measured}`;
+}
+
+/** Runs follow each other while a slider moves: screen readers hear of the one after which nothing changes. */
+const QUIET_MS = 1200;
+
+function Announcement({ session }: { session: Session }) {
+  const text = useSignal("");
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = effect(() => {
+      const columns = session.columns.value;
+      const queues = session.place.value?.queues ?? NONE;
+      const said = columns.map(({ label, state, result }) =>
+        state.value === "done" && result.value
+          ? `${label.value}: ${headlineOf(figuresOfRun(result.value, queues))}`
+          : `${label.value}: ${state.value}`,
+      );
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        text.value = said.join(". ");
+      }, QUIET_MS);
+    });
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
+  }, [session, text]);
+  return <output class="sr-only">{text.value}</output>;
 }
 
 /** The seed of the runs; empty: that of the scenario. */

@@ -51,7 +51,7 @@ interface TableProps {
 }
 
 /** A table with a unit for each column. Columns in which every value is missing or zero are left out. */
-export function TableOf({ table, label, caption, only }: TableProps) {
+function TableOf({ table, label, caption, only }: TableProps) {
   const known = only ? only.filter(it => it in table) : Object.keys(table);
   const columns = known.filter((it, i) => i === 0 || hasContent(table[it]));
   const rows = Math.min(rowCount(table), MOST_ROWS);

@@ -30,17 +30,17 @@ export function nextTheme(): void {
 }
 
 /** Storage may be switched off in this browser; then nothing is kept. */
-export function recall(key: string): string | null {
+export function recall(key: string, kind?: "session"): string | null {
   try {
-    return localStorage.getItem(key);
+    return (kind ? sessionStorage : localStorage).getItem(key);
   } catch {
     return null;
   }
 }
 
-export function remember(key: string, value: string): void {
+export function remember(key: string, value: string, kind?: "session"): void {
   try {
-    localStorage.setItem(key, value);
+    (kind ? sessionStorage : localStorage).setItem(key, value);
   } catch {
     // See `recall`.
   }

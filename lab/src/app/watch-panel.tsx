@@ -11,7 +11,7 @@ import { subjectOf } from "./results";
 import type { Session } from "./session";
 import { watchOf } from "./watching";
 
-export const WATCH_PANELS: readonly Panel[] = ["packets", "crossbar", "pause"];
+const WATCH_PANELS: readonly Panel[] = ["packets", "crossbar", "pause"];
 
 interface WatchProps {
   session: Session;

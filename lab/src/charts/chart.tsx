@@ -57,7 +57,9 @@ export function Chart({ model, view, context, control }: ChartProps) {
   return (
     <figure class="chart" aria-labelledby={id}>
       <figcaption id={id}>
-        <span class="chart-title">{model.title}</span>
+        <span class="chart-title" title={model.hint}>
+          {model.title}
+        </span>
         {scale.unit && <span class="chart-unit">{scale.unit}</span>}
         {context && <span class="chart-context">{context}</span>}
         <CursorText model={model} cursor={cursor} />
@@ -188,6 +190,7 @@ function DataTable({ model, title }: { model: ChartModel; title: string }) {
         <caption>
           {titleOf(model.yQuantity)}
           {y.unit && ` in ${y.unit}`}
+          {model.hint && `: ${model.hint}`}
           {left > 0 && `; ${rows.length} of ${model.xs.length} rows`}
         </caption>
         <thead>

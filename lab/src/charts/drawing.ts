@@ -43,7 +43,7 @@ function escaped(text: string): string {
 const short = (value: number) => String(Math.round(value * 100) / 100);
 
 /** Writes SVG. Texts stay texts; names are escaped. */
-export class SvgPen implements Pen {
+class SvgPen implements Pen {
   readonly #parts: string[] = [];
   #clips = 0;
 
@@ -87,7 +87,7 @@ export class SvgPen implements Pen {
 }
 
 /** Paints on a canvas. */
-export class CanvasPen implements Pen {
+class CanvasPen implements Pen {
   readonly #context: CanvasRenderingContext2D;
 
   constructor(context: CanvasRenderingContext2D) {

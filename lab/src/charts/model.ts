@@ -39,6 +39,8 @@ export interface ChartModel {
   front: number | undefined;
   bands: Band[];
   note: string | undefined;
+  /** What is drawn, where the title does not say it. */
+  hint?: string;
 }
 
 export function emptyModel(title: string, xQuantity: string, yQuantity: string): ChartModel {
@@ -127,7 +129,10 @@ export function merged(trace: Trace, factor: number): Trace {
     }
     return quantity.startsWith("packets_") || quantity === "dropped_packets" ? sum : sum / part.length;
   });
-  return { ...trace, values, filled: length, interval_s: trace.interval_s * factor };
+  // Values of a run have the time of the end of their interval, those of a replay that of its beginning.
+  const start_s = trace.start_s > 0 ? trace.start_s + (factor - 1) * trace.interval_s : trace.start_s;
+  const filled = Math.ceil(trace.filled / factor);
+  return { ...trace, values, start_s, filled, interval_s: trace.interval_s * factor };
 }
 
 /** The sum of several arrays of one length. A value that is missing everywhere is missing in the sum. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { nodeAt, parse, resolve, slotAt, splitPath } from "./toml";
+import { resolve, splitPath } from "./paths";
+import { nodeAt, parse, slotAt } from "./toml";
 
 /** The slot at `|`, in a line: kind, path, word. */
 function at(marked: string): string {

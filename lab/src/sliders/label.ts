@@ -1,6 +1,6 @@
 // Names of sliders from the paths of their values.
 
-import { splitPath } from "../editor/toml";
+import { splitPath } from "../editor/paths";
 
 /** Keys that say too little without the one before them. */
 const VAGUE = new Set([

@@ -1,16 +1,7 @@
 // Adds and removes entries of `[lab] pins` in a scenario's text. Everything else stays as it is.
 
-import {
-  type Document,
-  entryOf,
-  type List,
-  type Node,
-  nodeAt,
-  parse,
-  resolve,
-  type Section,
-  type Table,
-} from "../editor/toml";
+import { resolve } from "../editor/paths";
+import { type Document, entryOf, type List, type Node, nodeAt, parse, type Section, type Table } from "../editor/toml";
 import type { Pin, Value } from "../engine/protocol";
 
 /** The pins that a text has, also while it is broken elsewhere. */

@@ -1,6 +1,7 @@
 // Changes one number of a scenario's text, and nothing else.
 
-import { parse, resolve } from "../editor/toml";
+import { resolve } from "../editor/paths";
+import { parse } from "../editor/toml";
 import type { Value } from "../engine/protocol";
 import { readNumber, writeNumber } from "./quantity";
 

@@ -2,8 +2,8 @@
 
 import { useId, useMemo, useRef, useState } from "preact/hooks";
 import { schemaOf } from "../editor/complete";
+import { splitPath } from "../editor/paths";
 import { bounds, type JsonSchema } from "../editor/schema";
-import { splitPath } from "../editor/toml";
 import type { Pin, Value } from "../engine/protocol";
 import { labelOf } from "./label";
 import { addPin, isPinned, isSamePath, pinsOf, removePin } from "./pins";

@@ -30,6 +30,8 @@ afterEach(() => {
 async function show(name: string, step: number): Promise<void> {
   await act(async () => render(<StoryPage name={name} step={step} />, root));
   await vi.waitFor(() => expect(root.querySelector("h1")).not.toBeNull(), 5000);
+  // The story came after the render: its effects are still to run.
+  await act(() => undefined);
 }
 
 function button(): HTMLButtonElement {

@@ -3,9 +3,11 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { Lab } from "../app/lab";
+import type { RunResult } from "../engine/protocol";
 import { shownQuantity, Text } from "./content";
 import { loadStory, stepHash, storyAfter } from "./index";
 import { markSeen, seenSteps } from "./progress";
+import { Shares, type Starving } from "./shares";
 import type { Step, Story } from "./story";
 import "./story.css";
 
@@ -99,6 +101,7 @@ function StoryView({ story, number }: { story: Story; number: number }) {
 /** The scenario of a step, and the answer, which opens on request or after the reader has turned the value. */
 function Live({ story, number, step }: { story: Story; number: number; step: Step }) {
   const isOpen = useSignal(false);
+  const result = useSignal<RunResult | undefined>(undefined);
   const timer = useRef<number | undefined>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   const open = () => {
@@ -126,7 +129,11 @@ function Live({ story, number, step }: { story: Story; number: number; step: Ste
           panels={step.show}
           pins={[{ key, from, to, label }]}
           onText={turned}
+          onResults={found => {
+            result.value = found[0]?.result;
+          }}
         />
+        {step.starving && result.value && <Shares result={result.value} starving={starvingOf(step.starving)} />}
       </div>
       <section class="story-see">
         <button
@@ -143,6 +150,11 @@ function Live({ story, number, step }: { story: Story; number: number; step: Ste
       </section>
     </>
   );
+}
+
+/** Rates of stories are in kb/s. */
+function starvingOf({ group, below }: NonNullable<Step["starving"]>): Starving {
+  return { group, below_bps: Number.parseFloat(below) * 1e3 };
 }
 
 function StepList({ story, number }: { story: Story; number: number }) {
@@ -181,15 +193,16 @@ function StepLinks({ story, number }: { story: Story; number: number }) {
     <footer class="story-foot">
       <nav class="story-links" aria-label="Previous and next step">
         {before && (
-          <a class="button" rel="prev" href={stepHash(story.name, number - 1)}>
-            <span aria-hidden="true">← </span>
-            {before.title}
+          <a class="button" rel="prev" href={stepHash(story.name, number - 1)} title={before.title}>
+            <Arrow sign="←" />
+            Back
+            <span class="sr-only">{` to ${before.title}`}</span>
           </a>
         )}
         {after ? (
           <a class="button primary" rel="next" href={stepHash(story.name, number + 1)}>
             {after.title}
-            <span aria-hidden="true"> →</span>
+            <Arrow sign="→" />
           </a>
         ) : (
           <NextStory name={story.name} />
@@ -203,12 +216,20 @@ function StepLinks({ story, number }: { story: Story; number: number }) {
   );
 }
 
+function Arrow({ sign }: { sign: string }) {
+  return (
+    <span class="story-arrow" aria-hidden="true">
+      {sign}
+    </span>
+  );
+}
+
 function NextStory({ name }: { name: string }) {
   const next = storyAfter(name);
   return next ? (
     <a class="button primary" href={stepHash(next.name, 1)}>
       Next story: {next.title}
-      <span aria-hidden="true"> →</span>
+      <Arrow sign="→" />
     </a>
   ) : (
     <a class="button primary" href="#/">

@@ -19,6 +19,8 @@ export interface Step {
   /** The value that the reader turns. */
   turn: { key: string; from: string; to: string; label: string };
   show: Panel[];
+  /** Count the flows of a group that get less than this rate, such as `20 kbps`. */
+  starving?: { group: string; below: string };
 }
 
 export interface Story {

@@ -9,7 +9,7 @@ use crate::schema::Pause;
 use crate::watch::WatchSpec;
 
 /// An event of a packet, in a log that is cut when it has twice as many as it keeps, and in results.
-const PACKET_EVENT: f64 = 130.0;
+const PACKET_EVENT: f64 = 110.0;
 /// A change of a link that PAUSE stops, likewise.
 const PAUSE_EVENT: f64 = 80.0;
 /// A number in the log of a crossbar, in vectors that double as they grow.

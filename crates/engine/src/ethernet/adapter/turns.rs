@@ -156,7 +156,8 @@ impl Node for Adapter {
         }
         self.control_count.held += self.receive.finish(self.rows, report);
         report.link(self.uplink.finish(&report.measured()));
-        report.pauses(self.uplink.number(), &mut self.control.obeyed);
+        let number = self.uplink.number();
+        report.pauses(number, self.control.obeyed.take_log(report.link_name(number), end));
         report.lost(&self.lost);
         report.control(self.control_count);
         report.adapter(AdapterReport {

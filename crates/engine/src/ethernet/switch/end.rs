@@ -19,7 +19,8 @@ impl EthernetSwitch {
         for port in &mut self.ports {
             port.revoke(end);
             report.link(port.link.finish(&measured));
-            report.pauses(port.link.number(), &mut port.control.obeyed);
+            let number = port.link.number();
+            report.pauses(number, port.control.obeyed.take_log(report.link_name(number), end));
             port.count_rest();
         }
         let mut waits = self.port_waits(end);

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::Report;
-use crate::ethernet::pause::PauseRx;
 use crate::observe::packet_recorder::PacketRecorder;
 use crate::observe::watched::{CrossbarLog, PacketLog, PauseLog, Watched};
 use crate::packet::FlowId;
@@ -48,9 +47,9 @@ impl Report {
         self.logs.get_or_insert_default().crossbars.push(log);
     }
 
-    /// The pauses that the sender on `link` obeyed.
-    pub(crate) fn pauses(&mut self, link: LinkId, obeyed: &mut PauseRx) {
-        if let Some(log) = obeyed.take_log(self.link_name(link), self.measured.to) {
+    /// The pauses of a link, if there are any.
+    pub(crate) fn pauses(&mut self, link: LinkId, log: Option<PauseLog>) {
+        if let Some(log) = log {
             self.logs.get_or_insert_default().pauses.insert(link, log);
         }
     }
