@@ -74,7 +74,7 @@ export function sortedFlows(flows: readonly string[], groups: readonly string[])
   return [...flows].sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0) || naturally(a, b));
 }
 
-function groupNames(facts: Facts): string[] {
+export function groupNames(facts: Facts): string[] {
   return (facts.plan?.groups ?? []).map(it => it.name);
 }
 

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { decodeShared } from "../share/link";
 import type { Shared } from "../share/shared";
 import { EXAMPLE_FILES, EXAMPLES, exampleOf } from "./examples";
