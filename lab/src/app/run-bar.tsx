@@ -196,13 +196,14 @@ function Seed({ session }: { session: Session }) {
         type="text"
         inputMode="numeric"
         pattern="[0-9]*"
-        maxLength={15}
+        maxLength={20}
         placeholder={String(session.facts.value?.seed ?? 1)}
         value={seed === undefined ? "" : String(seed)}
         onInput={event => {
           const digits = event.currentTarget.value.replace(/[^0-9]/g, "");
           event.currentTarget.value = digits;
-          session.seed.value = digits === "" ? undefined : BigInt(digits);
+          const value = digits === "" ? undefined : BigInt(digits);
+          session.seed.value = value !== undefined && value < 2n ** 64n ? value : undefined;
         }}
       />
     </label>
