@@ -3,8 +3,8 @@
 import type { Facts, QueuePlace, Watch } from "../engine/protocol";
 import { roundInterval } from "./contenders";
 
-/** More links than these are not watched at a time. */
-const MOST_LINKS = 4;
+/** More links than these are not watched at a time. The views show the longest of their queues. */
+const MOST_LINKS = 16;
 const MOST_EVENTS = 200_000;
 /** A view of packets shows about as many in its time. */
 const PACKETS_SHOWN = 3_000;
