@@ -70,7 +70,7 @@ export function PacketView(props: PacketViewProps) {
       ),
     [models, lookOf, groups],
   );
-  const extent = useMemo(() => extentOf(models, plan), [models, plan]);
+  const extents = useMemo(() => extentsOf(models, plan), [models, plan]);
   const timelines = useMemo(() => models.filter(model => model.eventCount > 0), [models]);
   const pace = useMemo(() => paceOf(models), [models]);
   useTimelines(clock, timelines, pace);
@@ -138,7 +138,8 @@ export function PacketView(props: PacketViewProps) {
           model={model}
           pauses={shown[all.indexOf(model)]?.pauses}
           hasLabel={models.length > 1}
-          {...{ clock, plan, extent, arrangement: arrangement.value, isolated: isolated.value }}
+          extent={extents.get(model.log.link) as Extent}
+          {...{ clock, plan, arrangement: arrangement.value, isolated: isolated.value }}
         />
       ))}
       {(hidden > 0 || isWhole.value) && (
@@ -449,8 +450,15 @@ function listOf(names: readonly string[]): string {
   return names.length > MOST_NAMED ? `${shown} and ${names.length - MOST_NAMED} more` : shown;
 }
 
+/** The scale of each link: runs of one link are drawn to the same scale. */
+function extentsOf(models: readonly PacketModel[], plan: SeriesPlan): ReadonlyMap<string, Extent> {
+  const links = [...new Set(models.map(model => model.log.link))];
+  const ofLink = (link: string) => models.filter(model => model.log.link === link);
+  return new Map(links.map(link => [link, extentOf(ofLink(link), plan)]));
+}
+
 /** The largest contents of the queues of all models. */
-export function extentOf(models: readonly PacketModel[], plan: SeriesPlan): Extent {
+function extentOf(models: readonly PacketModel[], plan: SeriesPlan): Extent {
   const packets = new Map<string, number>();
   for (const model of models)
     model.log.flow_names.forEach((name, flow) => {
