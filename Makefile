@@ -276,7 +276,7 @@ $(CARGO_MUTANTS): | $(VENV)/.installed
 		--root $(@D:%/bin=%) cargo-mutants
 
 .PHONY: bench
-bench: build ## Speed compared with ns-2 and ns-3 where installed, scaling, disciplines; writes docs/performance.md
+bench: build lab ## Speed compared with ns-2 and ns-3 where installed, scaling, disciplines; writes docs/performance.md
 	$(BIN)/python benches/run.py
 
 # Valgrind does not know the newest instructions. The library keeps its line numbers, which installing would strip.

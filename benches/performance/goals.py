@@ -63,3 +63,6 @@ LEAST_MDECISIONS = {"Threshold": 2.0, "CompiledThreshold": 20.0}
 
 MOST_SWEEP_PERCENT = 5.0
 """CPU time of a sweep above that of its bare runs."""
+
+LEAST_SHARE_IN_BROWSER = 0.6
+"""Speed of the engine of the lab, as a part of that of `forebay run`."""

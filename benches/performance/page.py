@@ -85,7 +85,7 @@ def text(bench: Bench, profile: dict[str, Any] | None, pictures: dict[str, Path]
     if goals[0]:
         parts.append(STANDS_BETWEEN.read_text(encoding="utf-8"))
     if others := bench.part_tables():
-        parts += ["## Disciplines, schedulers, sweeps", *map(section, others)]
+        parts += ["## Disciplines, schedulers, sweeps, the lab", *map(section, others)]
     if skipped := bench.document["skipped"]:
         parts += ["## Not measured", "\n".join(f"- {line}" for line in skipped)]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"

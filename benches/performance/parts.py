@@ -107,6 +107,18 @@ def sweep_table(sweeps: Entries) -> Table:
     return table
 
 
+def browser_table(runs: Entries) -> Table:
+    """The speed in a browser compared with that of the command line."""
+    table = Table(
+        "Packet-hops per second in the lab, millions (goal)", ("scenario", "command line", "browser", "ratio")
+    )
+    table.note = "The engine of the lab under V8, which browsers use, and `forebay run`; one thread each."
+    for entry in runs:
+        ratio = judged(entry["browser"] / entry["native"], 2, goals.LEAST_SHARE_IN_BROWSER)
+        table.add(entry["scenario"], f"{entry['native']:.1f}", f"{entry['browser']:.1f}", ratio)
+    return table
+
+
 def example(package: str, name: str) -> list[str]:
     """The command that runs an example of a crate."""
     return ["cargo", "run", "--release", "--locked", "--quiet", "--package", package, "--example", name]
@@ -123,4 +135,5 @@ PARTS = {
     "schedulers": Part("CPU time of each for a slot", example("forebay-switching", "schedulers"), scheduler_table),
     "guests": Part("decisions of disciplines written in Python", script("guests.py"), guest_table),
     "sweep": Part("CPU time of a sweep above that of its runs", script("sweep.py"), sweep_table, ["--runs", "50"]),
+    "browser": Part("speed in a browser", script("browser.py"), browser_table),
 }

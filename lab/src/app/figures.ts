@@ -49,6 +49,8 @@ export interface FigureOptions {
   sender: string | undefined;
   /** The names of the compared queue in results, or of the queues. */
   queues: readonly string[];
+  /** The links behind the compared queue. */
+  links: readonly string[];
   /** The part of the time that is shown; undefined: all. */
   shown: [number, number] | undefined;
 }
@@ -312,7 +314,8 @@ const MOST_BANDS = 150;
 function utilizationFigure(subject: Subject, options: FigureOptions): ChartModel {
   const traces = subject.recording.find("link", "utilization");
   const chosen = drawnQueues(subject, options);
-  const wanted = traces.filter(it => chosen.includes(it.name));
+  const ofQueues = traces.filter(it => chosen.includes(it.name));
+  const wanted = ofQueues.length > 0 ? ofQueues : traces.filter(it => options.links.includes(it.name));
   const drawn = (wanted.length > 0 ? wanted : traces).slice(0, MOST_QUEUES);
   drawn.sort((a, b) => chosen.indexOf(a.name) - chosen.indexOf(b.name));
   const model = withLines(timeModel(subject, "Utilization", "utilization"), drawn, (it, i) => ({

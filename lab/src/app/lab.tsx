@@ -151,7 +151,7 @@ export function Lab({
         )}
       </section>
       <section class="lab-main" aria-label="Results">
-        <RunBar session={session} display={display} mode={mode} />
+        <RunBar session={session} display={display} mode={mode} panels={shown} />
         <FaultMessage session={session} />
         <CompareBar session={session} choices={choices.value} isFixed={mode === "story"} />
         <Results session={session} display={display} panels={shown} />

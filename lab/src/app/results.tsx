@@ -116,7 +116,8 @@ function PanelRow({ panel, session, display }: PanelProps) {
     const options: FigureOptions = {
       isGrouped: isGrouped(session, display),
       sender: display.sender.value,
-      queues: session.place.value?.queues ?? [],
+      queues: session.place.value?.queues ?? NONE,
+      links: session.place.value?.links ?? NONE,
       shown: session.timeView.zoom.value,
     };
     const found = session.columns.value.map(column => {

@@ -3,6 +3,7 @@
 import { effect, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { textWithUnit } from "../charts/units";
+import type { Panel } from "./figures";
 import type { Mode } from "./lab";
 import { type Display, headlineOf, isGrouped, NONE } from "./results";
 import { Segments } from "./segments";
@@ -13,13 +14,18 @@ interface BarProps {
   session: Session;
   display: Display;
   mode: Mode;
+  panels: readonly Panel[];
 }
 
-export function RunBar({ session, display, mode }: BarProps) {
+/** Panels with a line for each flow, or for each group. */
+const OF_FLOWS: Panel[] = ["goodput", "marks", "senders"];
+
+export function RunBar({ session, display, mode, panels }: BarProps) {
   const isRunning = session.isLong.value;
   const facts = session.facts.value;
   const zoom = session.timeView.zoom.value ?? session.delayView.zoom.value;
-  const hasChoice = facts !== undefined && facts.flow_count > (facts.plan?.groups.length ?? 0);
+  const hasLines = panels.some(it => OF_FLOWS.includes(it));
+  const hasChoice = hasLines && facts !== undefined && facts.flow_count > (facts.plan?.groups.length ?? 0);
   return (
     <div class={mode === "story" ? "run-bar is-plain" : "run-bar"}>
       {isRunning ? (

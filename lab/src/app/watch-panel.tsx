@@ -9,7 +9,7 @@ import { flowOrder, groupNames } from "./figures";
 import { Watching } from "./parts";
 import { subjectOf } from "./results";
 import type { Session } from "./session";
-import { watchOf } from "./watching";
+import { linksToWatch, watchOf } from "./watching";
 
 const WATCH_PANELS: readonly Panel[] = ["packets", "crossbar", "pause"];
 
@@ -27,9 +27,13 @@ export function WatchPanel({ session, panels, isFolded }: WatchProps) {
   const chosen = panels.filter(it => WATCH_PANELS.includes(it));
   const isWanted = chosen.length > 0 && isOpen.value;
   const from = from_s.value;
+  const facts = session.facts.value;
+  const busiest = facts ? linksToWatch(facts, session.place.value, session.columns.value[0]?.result.value) : [];
+  // A run of another scenario may find other links busy: then they are recorded in one more run.
+  const key = JSON.stringify(busiest);
   useEffect(() => {
-    session.watch.value = isWanted ? facts => watchOf(facts, session.place.peek(), from) : undefined;
-  }, [session, isWanted, from]);
+    session.watch.value = isWanted ? it => watchOf(it, JSON.parse(key) as string[], from) : undefined;
+  }, [session, isWanted, from, key]);
   if (chosen.length === 0) {
     return null;
   }
@@ -45,7 +49,7 @@ export function WatchPanel({ session, panels, isFolded }: WatchProps) {
       </summary>
       {isOpen.value && (
         <>
-          <WatchTime session={session} from_s={from} onFrom={it => (from_s.value = it)} />
+          <WatchTime session={session} onFrom={it => (from_s.value = it)} />
           {views}
         </>
       )}
@@ -55,16 +59,18 @@ export function WatchPanel({ session, panels, isFolded }: WatchProps) {
 
 interface TimeProps {
   session: Session;
-  from_s: number | undefined;
   onFrom: (from_s: number) => void;
 }
 
-function WatchTime({ session, from_s, onFrom }: TimeProps) {
+function WatchTime({ session, onFrom }: TimeProps) {
   const facts = session.facts.value;
   if (!facts) {
     return null;
   }
-  const watch = watchOf(facts, session.place.value, from_s);
+  const watch = session.watch.value?.(facts);
+  if (!watch) {
+    return null;
+  }
   const { divisor, unit } = scaleOf("time_s", facts.duration_s);
   const zoom = session.timeView.zoom.value;
   return (

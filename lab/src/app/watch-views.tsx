@@ -47,7 +47,7 @@ export function WatchViews({ watched, panels, order, groups }: WatchViewsProps) 
     return <p class="nothing">No packet passed in this time.</p>;
   }
   return (
-    <div class="watch-views">
+    <div class="watch-views pk">
       <Playback clock={clock} />
       {hasPackets && <PacketView runs={packets} clock={clock} lookOf={lookOf} groups={groups} />}
       {hasCrossbars && <CrossbarView runs={crossbars} clock={clock} />}

@@ -29,6 +29,7 @@ const SHARES = new Set(["loss", "utilization", "paused_share", "share_of_packets
 const TITLES: Record<string, string> = {
   avg: "Average queue",
   dbl: "DBL",
+  longest_voq_packets: "Longest VOQ",
   mos: "Mean opinion score",
   p_mark: "Mark probability",
   paused_share: "Stopped by PAUSE",

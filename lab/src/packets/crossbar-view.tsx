@@ -10,6 +10,7 @@ import { LiveText } from "./live-text";
 import { CrossbarModel } from "./model/crossbar";
 import { formatCount, plural } from "./model/format";
 import { handleKey, keysFor, Playback, timeText } from "./playback";
+import { SavePicture } from "./save-picture";
 import { isMotionReduced } from "./theme";
 import "./packets.css";
 
@@ -155,17 +156,20 @@ function Crossbar({ model, clock, hasLabel }: { model: CrossbarModel; clock: Clo
           The log was full at {timeText(clock, model.last_s)}: it has the first {formatCount(model.phaseCount)} phases.
         </p>
       )}
-      <details
-        class="pk-events"
-        onToggle={event => {
-          isOpen.value = event.currentTarget.open;
-        }}
-      >
-        <summary>
-          Table<span class="pk-sr"> of the VOQs of {model.label}</span>
-        </summary>
-        {isOpen.value && <VoqTable model={model} phase={model.phaseAt(text_s.value)} />}
-      </details>
+      <div class="pk-tools">
+        <details
+          class="pk-events"
+          onToggle={event => {
+            isOpen.value = event.currentTarget.open;
+          }}
+        >
+          <summary>
+            Table<span class="pk-sr"> of the VOQs of {model.label}</span>
+          </summary>
+          {isOpen.value && <VoqTable model={model} phase={model.phaseAt(text_s.value)} />}
+        </details>
+        <SavePicture canvas={canvas} name={model.label} clock={clock} />
+      </div>
     </div>
   );
 }

@@ -14,6 +14,7 @@ import { formatBytes, formatSpan } from "./model/format";
 import { PacketModel } from "./model/packets";
 import { PauseModel } from "./model/pause";
 import { handleKey, keysFor, Playback, timeText } from "./playback";
+import { SavePicture } from "./save-picture";
 import { QueueScene } from "./scene";
 import { isMotionReduced } from "./theme";
 import "./packets.css";
@@ -312,7 +313,10 @@ function Queue({ model, pauses, hasLabel, clock, plan, extent, arrangement, isol
           events.
         </p>
       )}
-      <EventTable model={model} clock={clock} />
+      <div class="pk-tools">
+        <EventTable model={model} clock={clock} />
+        <SavePicture canvas={canvas} name={model.label} clock={clock} series={plan.series.slice(0, MOST_LEGEND)} />
+      </div>
     </div>
   );
 }

@@ -1,6 +1,7 @@
 // When PAUSE stops links: a row for each link and class.
 
 import { useSignal } from "@preact/signals";
+import type { RefObject } from "preact";
 import { useId, useMemo, useRef } from "preact/hooks";
 import type { PauseLog } from "../engine/protocol";
 import { type Clock, nearest } from "./clock";
@@ -9,6 +10,7 @@ import { LiveText } from "./live-text";
 import { formatSpan, plural } from "./model/format";
 import { className, PauseModel, type PauseRow, stopsAll } from "./model/pause";
 import { handleKey, keysFor, Playback, timeText } from "./playback";
+import { SavePicture } from "./save-picture";
 import { shortened } from "./scene";
 import "./packets.css";
 
@@ -35,6 +37,7 @@ export function PauseView(props: PauseViewProps) {
   const timelines = useMemo(() => (model.rows.length > 0 ? [model] : []), [model]);
   const pace = useMemo(() => paceOf(model), [model]);
   useTimelines(clock, timelines, pace);
+  const canvas = useRef<HTMLCanvasElement>(null);
   const isNear = useSignal(false);
   const isWhole = useSignal(false);
   const isOpen = useSignal(false);
@@ -91,7 +94,7 @@ export function PauseView(props: PauseViewProps) {
           ))}
         </fieldset>
       </div>
-      <Rows model={model} rows={rows} clock={clock} isNear={isNear.value} />
+      <Rows model={model} rows={rows} clock={clock} isNear={isNear.value} canvas={canvas} />
       {(hidden > 0 || isWhole.value) && (
         <p class="pk-note">
           {isWhole.value ? "All rows are shown. " : `${plural(hidden, "row")} that PAUSE stops for less time: `}
@@ -109,17 +112,20 @@ export function PauseView(props: PauseViewProps) {
       <p class="pk-state">
         <b class="pk-clock">t = {timeText(clock, text_s.value)}:</b> {pauseText(model, text_s.value)}.
       </p>
-      <details
-        class="pk-events"
-        onToggle={event => {
-          isOpen.value = event.currentTarget.open;
-        }}
-      >
-        <summary>
-          Table<span class="pk-sr"> of links that PAUSE stops</span>
-        </summary>
-        {isOpen.value && <PauseTable model={model} clock={clock} time_s={text_s.value} />}
-      </details>
+      <div class="pk-tools">
+        <details
+          class="pk-events"
+          onToggle={event => {
+            isOpen.value = event.currentTarget.open;
+          }}
+        >
+          <summary>
+            Table<span class="pk-sr"> of links that PAUSE stops</span>
+          </summary>
+          {isOpen.value && <PauseTable model={model} clock={clock} time_s={text_s.value} />}
+        </details>
+        <SavePicture canvas={canvas} name={model.label} clock={clock} />
+      </div>
       <LiveText clock={clock} text={time_s => `${pauseText(model, time_s)}.`} />
     </section>
   );
@@ -130,14 +136,15 @@ function Rows({
   rows,
   clock,
   isNear,
+  canvas,
 }: {
   model: PauseModel;
   rows: readonly PauseRow[];
   clock: Clock;
   isNear: boolean;
+  canvas: RefObject<HTMLCanvasElement | null>;
 }) {
   const box = useRef<HTMLDivElement>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
   const width = useWidth(box);
   const theme = useTheme(box);
   const range = useRef<{ from_s: number; to_s: number; left: number; right: number; unit: number } | undefined>(
