@@ -68,6 +68,7 @@ export function subjectOf(session: Session, column: Column): Subject | undefined
         recording: column.recording,
         result: column.result.value,
         isRunning: column.state.value === "running",
+        isWhole: column.state.value === "done",
       }
     : undefined;
 }

@@ -211,3 +211,26 @@ test("without automatic runs a change is only checked", async () => {
   expect(runs.at(-1)?.text).toBe("ok changed");
   expect(session.isChanged.value).toBe(false);
 });
+
+test("charts keep the run before until the next one has values", async () => {
+  const { engine, runs } = fakeEngine();
+  const session = open(engine, { text: "ok 1" });
+  await pass(1);
+  const series = {
+    kind: "queue",
+    name: "bottleneck",
+    quantity: "length_packets",
+    start_s: 1,
+    interval_s: 1,
+    states: [],
+  };
+  runs[0]?.finish({ result: { ...RESULT, series: [{ ...series, values: Float64Array.of(5, 5, 5) }] } });
+  await pass(1);
+  session.setText("ok 2", "replaced");
+  await pass(1);
+  const lengths = () => session.columns.value[0]?.recording.find("queue", "length_packets")[0];
+  expect([...(lengths()?.values ?? [])]).toEqual([5, 5, 5]);
+  runs[1]?.options.onProgress(0.3, [{ ...series, first: 0, values: Float64Array.of(1) }]);
+  expect([...(lengths()?.values ?? [])]).toEqual([1, 5, 5]);
+  expect(lengths()?.filled).toBe(1);
+});

@@ -303,7 +303,6 @@ export class Session {
       for (const [i, column] of columns.entries()) {
         column.label.value = column.contender ?? this.place.peek()?.discipline ?? "as written";
         column.overrides = overrides[i] ?? [];
-        column.recording = new Recording(facts.duration_s, column.recording);
         column.state.value = "running";
         column.fraction.value = 0;
         column.fault.value = undefined;
@@ -312,13 +311,14 @@ export class Session {
     });
     const watch = this.watch.peek()?.(facts);
     for (const column of columns) {
-      this.#run(column, text, watch, turn);
+      this.#run(column, text, facts.duration_s, watch, turn);
     }
   }
 
-  #run(column: Column, text: string, watch: Watch | undefined, turn: number): void {
+  #run(column: Column, text: string, duration_s: number, watch: Watch | undefined, turn: number): void {
     const started = performance.now();
-    const { recording } = column;
+    // Charts show the run before until there are values of this one.
+    const recording = new Recording(duration_s, column.recording);
     const seed = this.seed.peek();
     let frame = 0;
     const job = this.#engine.run(text, {
@@ -331,6 +331,9 @@ export class Session {
           return;
         }
         recording.add(parts);
+        if (parts.length > 0) {
+          column.recording = recording;
+        }
         column.fraction.value = fraction;
         if (frame === 0 && !prefersStillness()) {
           frame = requestAnimationFrame(() => {
@@ -356,6 +359,7 @@ export class Session {
           column.fault.value = outcome.fault;
         } else {
           recording.finish(outcome.result.series);
+          column.recording = recording;
           column.result.value = outcome.result;
           column.state.value = "done";
         }
