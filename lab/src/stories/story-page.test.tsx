@@ -3,6 +3,7 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { LabProps } from "../app/lab";
+import type { RunResult } from "../engine/protocol";
 import { documentationUrl, StoryPage } from "./story-page";
 
 let lab: LabProps;
@@ -74,6 +75,15 @@ test("the answer opens when the reader has turned the value, and rests", async (
   await rest(400);
   expect(isOpen()).toBe("false");
   await vi.waitFor(() => expect(isOpen()).toBe("true"), 5000);
+});
+
+test("a deadlock is shown with its ring", async () => {
+  await show("saturation-trees", 5);
+  const result = { deadlock: { links: ["A->B", "B->A"], since_s: 7e-4 } } as RunResult;
+  await act(() => lab.onResults?.([{ contender: undefined, result }]));
+  expect(root.querySelector(".story-note")?.textContent).toBe(
+    "Deadlock since 700 µs: A->B waits for B->A waits for A->B.",
+  );
 });
 
 test("the arrow keys turn pages, but not those that move a slider", async () => {

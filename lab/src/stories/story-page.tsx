@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { Lab } from "../app/lab";
+import { textWithUnit } from "../charts/units";
 import type { RunResult } from "../engine/protocol";
 import { shownQuantity, Text } from "./content";
 import { loadStory, stepHash, storyAfter } from "./index";
@@ -133,6 +134,7 @@ function Live({ story, number, step }: { story: Story; number: number; step: Ste
             result.value = found[0]?.result;
           }}
         />
+        {result.value?.deadlock && <Deadlock {...result.value.deadlock} />}
         {step.starving && result.value && <Shares result={result.value} starving={starvingOf(step.starving)} />}
       </div>
       <section class="story-see">
@@ -149,6 +151,15 @@ function Live({ story, number, step }: { story: Story; number: number; step: Ste
         </div>
       </section>
     </>
+  );
+}
+
+function Deadlock({ links, since_s }: { links: string[]; since_s: number }) {
+  return (
+    <p class="story-note">
+      <strong>Deadlock</strong> since {textWithUnit("since_s", since_s)}: {links.join(" waits for ")} waits for{" "}
+      {links[0]}.
+    </p>
   );
 }
 
