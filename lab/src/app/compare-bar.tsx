@@ -2,17 +2,18 @@
 
 import { useId } from "preact/hooks";
 import type { Choice } from "../engine/protocol";
+import { choices as known } from "./choices";
 import { Headline } from "./results";
 import { type Column, type Contender, MOST_CONTENDERS, type Session } from "./session";
 
 interface CompareProps {
   session: Session;
-  choices: readonly Choice[];
   /** Whether the disciplines cannot be changed. */
   isFixed: boolean;
 }
 
-export function CompareBar({ session, choices, isFixed }: CompareProps) {
+export function CompareBar({ session, isFixed }: CompareProps) {
+  const choices = known.value;
   const contenders = session.contenders.value;
   const columns = session.columns.value;
   const places = session.places.value;

@@ -1,21 +1,18 @@
 // The lab: a scenario, its disciplines and what they do. Pages, stories and the documentation use it.
 
-import { effect, type Signal, useSignal } from "@preact/signals";
+import { effect, type Signal, untracked } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Override, Pin, RunResult } from "../engine/protocol";
-import { ShareMenu } from "../share/share-menu";
-import { Sliders } from "../sliders/sliders";
-import { askForChoices, choices, schema } from "./choices";
+import { askForChoices } from "./choices";
 import { CompareBar } from "./compare-bar";
 import { engine } from "./current-engine";
 import type { Files } from "./engine";
 import type { Panel } from "./figures";
-import { Editor } from "./parts";
 import { Details, Display, FULL_PANELS, Results } from "./results";
 import { FaultMessage, RunBar } from "./run-bar";
+import { ScenarioPane } from "./scenario-pane";
 import { Session } from "./session";
-import "../editor/editor.css";
 import "./styles/lab.css";
 import { isDark } from "./theme";
 import { WatchPanel } from "./watch-panel";
@@ -64,7 +61,6 @@ export function Lab({
 }: LabProps) {
   const session = useMemo(() => new Session(engine, { text, compare, overrides, pins, files, seed, at }, isDark), []);
   const display = useMemo(() => new Display(), []);
-  const isEditorOpen = useSignal(mode === "full");
   useEffect(() => {
     askForChoices();
     session.start();
@@ -87,37 +83,13 @@ export function Lab({
           state.value === "done" && result.value ? [{ contender, result: result.value }] : [],
         );
         if (found.length > 0 && found.length === session.columns.value.length) {
-          report.current?.(found);
+          untracked(() => report.current?.(found));
         }
       }),
     [session],
   );
-  const change = (kind: "typed" | "dragged") => (changed: string) => {
-    session.setText(changed, kind);
-    onText?.(changed);
-  };
   const shown = panels ?? FULL_PANELS;
   const isFull = mode === "full";
-  const editor = (
-    <Editor
-      text={session.text.value}
-      onText={change("typed")}
-      faults={session.fault.value}
-      values={session.values.value}
-      pins={session.pins.value}
-      schema={schema.value}
-    />
-  );
-  const sliders = (isFull || session.pins.value.length > 0) && (
-    <Sliders
-      values={session.values.value}
-      pins={session.pins.value}
-      text={session.text.value}
-      onText={change("dragged")}
-      isFixed={!isFull}
-      schema={schema.value}
-    />
-  );
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: a shortcut within the lab
     <div
@@ -129,31 +101,13 @@ export function Lab({
         }
       }}
     >
-      <section class="lab-side" aria-label="Scenario">
-        {isFull ? (
-          <>
-            <div class="side-head">
-              {children}
-              <ShareMenu shared={() => session.shared()} />
-            </div>
-            <Overrides session={session} />
-            {sliders}
-            <div class="editor-frame">{editor}</div>
-          </>
-        ) : (
-          <>
-            {sliders}
-            <details class="editor-fold" onToggle={event => (isEditorOpen.value = event.currentTarget.open)}>
-              <summary>Scenario</summary>
-              {isEditorOpen.value && <div class="editor-frame">{editor}</div>}
-            </details>
-          </>
-        )}
-      </section>
+      <ScenarioPane session={session} isFull={isFull} onText={onText}>
+        {children}
+      </ScenarioPane>
       <section class="lab-main" aria-label="Results">
         <RunBar session={session} display={display} mode={mode} panels={shown} />
         <FaultMessage session={session} />
-        <CompareBar session={session} choices={choices.value} isFixed={mode === "story"} />
+        <CompareBar session={session} isFixed={mode === "story"} />
         <Results session={session} display={display} panels={shown} />
         <WatchPanel session={session} panels={shown} isFolded={isFull} />
         {mode !== "story" && <Details session={session} display={display} panels={shown} />}
@@ -172,33 +126,4 @@ function useReplaced<Value>(target: Signal<Value>, value: NoInfer<Value>): void 
     }
     before.text = text;
   }, [target, text, value, before]);
-}
-
-/** Values that a link brought with it: they replace those of the text. */
-function Overrides({ session }: { session: Session }) {
-  const overrides = session.overrides.value;
-  if (overrides.length === 0) {
-    return null;
-  }
-  return (
-    <ul class="overrides" aria-label="Values that replace those of the text">
-      {overrides.map(([path, value]) => (
-        <li key={path}>
-          <code>
-            {path} = {value}
-          </code>
-          <button
-            type="button"
-            class="icon"
-            aria-label={`Remove ${path}`}
-            onClick={() => {
-              session.overrides.value = overrides.filter(([other]) => other !== path);
-            }}
-          >
-            ×
-          </button>
-        </li>
-      ))}
-    </ul>
-  );
 }

@@ -335,10 +335,26 @@ export function Details({
         }}
       />
       {panels.includes("transfers") && <ResultTables columns={columns} />}
+      {columns[0] && <MissingSeries column={columns[0]} />}
       {columns.map(column => (
         <RunNotes key={column.contender ?? ""} column={column} isNamed={columns.length > 1} />
       ))}
     </>
+  );
+}
+
+/** The charts that cannot be there. */
+function MissingSeries({ column }: { column: Column }) {
+  const kinds = new Set(column.result.value?.series.map(it => it.kind));
+  const missing = (["queue", "flow", "link"] as const).filter(it => !kinds.has(it));
+  if (missing.length === 0) {
+    return null;
+  }
+  return (
+    <p class="engine">
+      No charts of {missing.map(it => `${it}s`).join(" and ")}: the scenario does not record them. Its{" "}
+      <code>[probes]</code> may have <code>series = ["queues", "flows", "links"]</code>.
+    </p>
   );
 }
 
@@ -347,9 +363,7 @@ function RunNotes({ column, isNamed }: { column: Column; isNamed: boolean }) {
   if (!result) {
     return null;
   }
-  const { engine, digest, warnings, deadlock, series } = result;
-  const kinds = new Set(series.map(it => it.kind));
-  const missing = (["queue", "flow", "link"] as const).filter(it => !kinds.has(it));
+  const { engine, digest, warnings, deadlock } = result;
   // Series are a part of the digest: those that the page asked for are named.
   const interval = column.overrides.find(([path]) => path === "probes.interval")?.[1];
   const speed = engine.cpu_s > 0 ? engine.packet_hops / engine.cpu_s : 0;
@@ -365,13 +379,6 @@ function RunNotes({ column, isNamed }: { column: Column; isNamed: boolean }) {
           {sentence(warning.text)} {sentence(warning.remedy)}
         </p>
       ))}
-      {missing.length > 0 && (
-        <p class="engine">
-          No charts of {missing.map(it => `${it}s`).join(" and ")}: the scenario does not record them. Its{" "}
-          <code>[probes]</code> may have{" "}
-          <code>series = [{["queues", "flows", "links"].map(it => `"${it}"`).join(", ")}]</code>.
-        </p>
-      )}
       <p class="engine">
         {isNamed && <b>{column.label.value}</b>} {numberText(engine.packet_hops, 9)} packet-hops
         {speed > 0 && `, ${numberText(speed / 1e6, 3)} million a second`} · seed {result.seed} · digest{" "}
