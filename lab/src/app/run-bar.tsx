@@ -141,7 +141,8 @@ function statusOf(session: Session): string {
   if (columns.length === 0 || !facts) {
     return session.isChanged.value ? "Ready" : "Starting the engine";
   }
-  if (session.isLong.value) {
+  const isFirst = columns.some(it => it.result.value === undefined);
+  if (session.isLong.value || (session.isRunning.value && isFirst)) {
     return "Running";
   }
   if (states.includes("failed")) {
