@@ -92,7 +92,7 @@ class Lab(Browser):
         return [it for it in requested if urlsplit(it).netloc not in ours and not it.startswith(("data:", "blob:"))]
 
     def findings(self) -> list[str]:
-        """What axe-core finds to be serious or critical."""
+        """The findings of axe-core that are serious or critical."""
         script = """
             const done = arguments[arguments.length - 1];
             axe.run(document, { resultTypes: ['violations'] }).then(

@@ -1,4 +1,4 @@
-"""The views of packets, crossbars and PAUSE on the page of the lab: what they state, their keys, and their pictures."""
+"""The views of packets, crossbars and PAUSE on the page of the lab: their text, their keys, and their pictures."""
 
 from __future__ import annotations
 

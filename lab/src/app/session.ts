@@ -52,8 +52,6 @@ const TYPING_MS = 300;
 const LONG_MS = 250;
 /** While a slider moves, a run gets at least this time before the next one takes its place. */
 const LEAST_RUN_MS = 150;
-/** More is refused: a page of a browser has 4 GB at most. */
-const MOST_MEMORY = 2e9;
 export const MOST_CONTENDERS = 3;
 
 let sessions = 0;
@@ -386,11 +384,6 @@ function refusalOf(facts: Facts): Fault | undefined {
   const python = facts.python_classes[0];
   if (python !== undefined) {
     return refused(`the scenario uses ${python}, which is written in Python`, "run it with `forebay run`");
-  }
-  if (facts.memory_bytes > MOST_MEMORY) {
-    const size = (facts.memory_bytes / 1e9).toLocaleString("en", { maximumSignificantDigits: 3 });
-    const message = `this scenario needs about ${size} GB of memory, and a page has 2 GB`;
-    return refused(message, "reduce the number of flows or links, or use `forebay run`");
   }
   return undefined;
 }
