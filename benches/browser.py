@@ -16,7 +16,7 @@ import forebay as fb
 HERE = Path(__file__).resolve().parent
 ENGINE = HERE.parent / "lab" / "src" / "engine" / "wasm"
 SECONDS = {"a": 100.0, "b": 100.0, "c": 5.0}
-"""Simulated time: some hundred milliseconds of CPU time each."""
+"""Simulated time: about 0.1 to 0.5 s of CPU time each."""
 RUNS = 12
 """In one process. V8 optimises during the first ones, as in a page; the best one counts on both sides."""
 ROUNDS = 3

@@ -45,9 +45,9 @@ class Browser:
         offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
         self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
 
-    def show(self, address: str, *, width: int = 1280, scheme: str = "light") -> None:
-        """Opens a page with this width and colour scheme."""
-        self.scheme(scheme)
+    def show(self, address: str, *, width: int = 1280, scheme: str = "light", is_still: bool = False) -> None:
+        """Opens a page with this width and colour scheme, for a reader who may want no motion."""
+        self.scheme(scheme, is_still=is_still)
         self.resize(width)
         self.driver.get(address)
 
@@ -55,8 +55,9 @@ class Browser:
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
-    def scheme(self, scheme: str) -> None:
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
+    def scheme(self, scheme: str, *, is_still: bool = False) -> None:
+        motion = {"name": "prefers-reduced-motion", "value": "reduce" if is_still else "no-preference"}
+        features = [{"name": "prefers-color-scheme", "value": scheme}, motion]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
     def run(self, script: str, *arguments: object) -> Any:

@@ -48,10 +48,10 @@ class Lab(Browser):
         self.files = list(site.load())
         """The paths of the page's files."""
 
-    def open(self, fragment: str = "", *, width: int = 1280, scheme: str = "light") -> None:
-        """Opens a page of the lab as a new visit, and waits for its heading."""
-        self.show("about:blank", width=width, scheme=scheme)
-        self.show(f"{self.address}{fragment}", width=width, scheme=scheme)
+    def open(self, fragment: str = "", *, width: int = 1280, scheme: str = "light", is_still: bool = False) -> None:
+        """Opens a page of the lab as a new visit, and waits until something is there."""
+        self.show("about:blank", width=width, scheme=scheme, is_still=is_still)
+        self.show(f"{self.address}{fragment}", width=width, scheme=scheme, is_still=is_still)
         self.wait("return document.querySelector('#lab > *')")
 
     def open_scenario(self, text: str, page: str = "lab", **how: Any) -> None:
@@ -71,10 +71,11 @@ class Lab(Browser):
         return [str(it) for it in found]
 
     def tables(self) -> dict[str, list[list[str]]]:
-        """The cells of all tables, by their labels or captions."""
+        """The cells of all tables, by their labels, captions or sections."""
         script = """
             return [...document.querySelectorAll('table')].map((table) => [
-              table.getAttribute('aria-label') ?? table.caption?.textContent ?? '',
+              table.getAttribute('aria-label') ?? table.caption?.textContent
+                ?? table.closest('section[aria-label]')?.getAttribute('aria-label') ?? '',
               [...table.rows].map((row) => [...row.cells].map((it) => it.textContent)),
             ]);
         """
@@ -91,7 +92,7 @@ class Lab(Browser):
         return [it for it in requested if urlsplit(it).netloc not in ours and not it.startswith(("data:", "blob:"))]
 
     def findings(self) -> list[str]:
-        """What axe-core finds to be serious or critical."""
+        """The findings of axe-core that are serious or critical."""
         script = """
             const done = arguments[arguments.length - 1];
             axe.run(document, { resultTypes: ['violations'] }).then(

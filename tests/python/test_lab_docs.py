@@ -25,6 +25,14 @@ pytestmark = [
 
 
 class Quiet(SimpleHTTPRequestHandler):
+    def do_GET(self) -> None:
+        # The pages have no icon, for which a browser asks, and complains.
+        if self.path == "/favicon.ico":
+            self.send_response(204)
+            self.end_headers()
+        else:
+            super().do_GET()
+
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the library
         """Prints nothing."""
 

@@ -150,7 +150,7 @@ def faults(environment: Environment) -> int:
 
 
 def lab_faults(environment: Environment, page: list[str]) -> int:
-    """Opens the lab and loads its files; how much of it does not work. Without the page, it must say so."""
+    """Opens the lab and loads its files; how much of it does not work. Without the page, it must print the reason."""
     words = ["forebay", "lab", "office.toml", "--no-open"]
     if not page:
         print("note: `make lab` was skipped, so the wheel comes without the page of the lab")

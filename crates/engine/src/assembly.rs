@@ -206,7 +206,7 @@ impl<'a> Maker<'a> {
         }
         for (node, spec) in std::mem::take(&mut self.crossbars) {
             let arrivals = Arrivals::AnyOrder(self.salts_into(node));
-            nodes.push(PlacedNode { node: self.crossbar(spec, node), arrivals });
+            nodes.push(PlacedNode { node: Box::new(self.crossbar(spec, node)), arrivals });
         }
         self.ethernet(&endpoints, &mut nodes)?;
         let ends = self.flows.iter().zip(&endpoints.numbers.ends).flat_map(|(flow, &(source, destination))| {
@@ -336,7 +336,7 @@ impl<'a> Maker<'a> {
     }
 
     /// The fabric of a node, with counters for each of its inputs.
-    fn crossbar(&mut self, spec: CrossbarSpec, node: NodeIndex) -> Box<dyn Node> {
+    fn crossbar(&mut self, spec: CrossbarSpec, node: NodeIndex) -> Crossbar {
         let Self { seed, measured, probes, graph, .. } = *self;
         let name = self.names[node as usize].to_owned();
         let sampled = probes.queues && probes.interval.is_some();
@@ -351,11 +351,7 @@ impl<'a> Maker<'a> {
         let checkpoints = Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
         let (table, to_output) = self.ways.table_of(node, |link| graph.outputs[link as usize]);
         let ways = graph.out.of(node).iter().map(|&link| self.ways.to(link)).collect();
-        let recorder = self.ports.watch.map(|watch| PhaseRecorder::new(watch, &name, spec.ports));
-        let parts = CrossbarParts { name, spec, record, table, to_output, ways, rng, checkpoints };
-        match recorder {
-            Some(recorder) => Box::new(Crossbar::new(parts, recorder)),
-            None => Box::new(Crossbar::new(parts, ())),
-        }
+        let recorder = self.ports.watch.map(|watch| Box::new(PhaseRecorder::new(watch, &name, spec.ports)));
+        Crossbar::new(CrossbarParts { name, spec, record, table, to_output, ways, rng, checkpoints, recorder })
     }
 }

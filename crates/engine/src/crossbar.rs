@@ -12,6 +12,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::driver::node::{Channels, Node, NodeId, just_before};
 use crate::driver::routes::{ForwardingTable, Way};
 use crate::observe::interval::{Checkpoint, Checkpoints};
+use crate::observe::phase_recorder::PhaseRecorder;
 use crate::observe::queue_counters::QueueRecord;
 use crate::observe::report::Report;
 use crate::observe::reported::QueueReport;
@@ -40,22 +41,12 @@ pub(crate) struct CrossbarParts {
     pub ways: Vec<Way>,
     pub rng: Pcg64Mcg,
     pub checkpoints: Checkpoints,
+    /// Records its phases, if that is asked for.
+    pub recorder: Option<Box<PhaseRecorder>>,
 }
-
-/// Sees the phases of a crossbar. Nothing that it does changes them.
-pub(crate) trait PhaseObserver: Send {
-    /// Inputs have been matched to outputs; nothing has crossed yet.
-    fn phase(&mut self, _now: Time, _waiting: &Inputs, _matching: &Matching) {}
-
-    /// The run has ended.
-    fn hand_in(&mut self, _report: &mut Report) {}
-}
-
-/// Without an observer.
-impl PhaseObserver for () {}
 
 /// A fabric at work.
-pub(crate) struct Crossbar<O> {
+pub(crate) struct Crossbar {
     inputs: Vec<Input>,
     waiting: Inputs,
     /// Packets at all inputs.
@@ -74,12 +65,12 @@ pub(crate) struct Crossbar<O> {
     due: Time,
     rng: Pcg64Mcg,
     checkpoints: Checkpoints,
-    observer: O,
+    recorder: Option<Box<PhaseRecorder>>,
 }
 
-impl<O: PhaseObserver> Crossbar<O> {
-    pub fn new(parts: CrossbarParts, observer: O) -> Self {
-        let CrossbarParts { name, spec, record, table, to_output, ways, rng, checkpoints } = parts;
+impl Crossbar {
+    pub fn new(parts: CrossbarParts) -> Self {
+        let CrossbarParts { name, spec, record, table, to_output, ways, rng, checkpoints, recorder } = parts;
         let CrossbarSpec { ports, inputs: waiting, slot, speedup } = spec;
         let input =
             |(record, number)| Input { name: format!("{name}/input-{number}"), record, backlog: Backlog::default() };
@@ -97,7 +88,7 @@ impl<O: PhaseObserver> Crossbar<O> {
             due: Time::NEVER,
             rng,
             checkpoints,
-            observer,
+            recorder,
         }
     }
 
@@ -155,14 +146,16 @@ impl<O: PhaseObserver> Crossbar<O> {
 
     /// One phase at `now`: matches inputs to outputs and lets one packet of each pair cross.
     fn transfer(&mut self, now: Time, channels: &mut Channels) {
-        let Self { inputs, waiting, matching, rng, total, ways, observer, .. } = self;
+        let Self { inputs, waiting, matching, rng, total, ways, recorder, .. } = self;
         match waiting {
             Inputs::VirtualOutputQueues(queues, scheduler) => {
                 scheduler.schedule(queues.occupancy(), EVERY_OUTPUT, rng, matching);
             }
             Inputs::Fifos(queues) => queues.phase(EVERY_OUTPUT, rng, matching),
         }
-        observer.phase(now, waiting, matching);
+        if let Some(recorder) = recorder {
+            recorder.phase(now, waiting, matching);
+        }
         for (input, output) in matching.pairs() {
             let packet = match waiting {
                 Inputs::VirtualOutputQueues(queues, _) => queues.pop(input, output),
@@ -238,7 +231,7 @@ impl<O: PhaseObserver> Crossbar<O> {
     }
 }
 
-impl<O: PhaseObserver> Node for Crossbar<O> {
+impl Node for Crossbar {
     fn next(&self) -> Time {
         self.due
     }
@@ -276,7 +269,9 @@ impl<O: PhaseObserver> Node for Crossbar<O> {
                 port: None,
             });
         }
-        self.observer.hand_in(report);
+        if let Some(recorder) = self.recorder.take() {
+            report.crossbar(recorder.close());
+        }
     }
 }
 

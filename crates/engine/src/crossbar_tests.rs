@@ -21,7 +21,7 @@ fn bench(inputs: Inputs) -> OneNode {
     let to_output =
         table.add_by_destination(0..4, |_, destination| next_hops[destination as usize], |output| output, None);
     let speedup = "1".parse().expect("a speedup");
-    let parts = CrossbarParts {
+    let crossbar = Crossbar::new(CrossbarParts {
         name: "switch".into(),
         spec: CrossbarSpec { ports: PORTS, inputs, slot: Span::from_milliseconds(1), speedup },
         record: vec![record(), record()],
@@ -30,8 +30,9 @@ fn bench(inputs: Inputs) -> OneNode {
         ways: vec![Way::to(1), Way::to(2)],
         rng: stream(1, "switch"),
         checkpoints: no_checkpoints(),
-    };
-    OneNode::new(Box::new(Crossbar::new(parts, ())), [1, 2], 2)
+        recorder: None,
+    });
+    OneNode::new(Box::new(crossbar), [1, 2], 2)
 }
 
 #[test]

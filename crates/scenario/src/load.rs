@@ -91,7 +91,9 @@ impl Scenario {
         document.rewrite(|root| traces::inline(root, read))?;
         let written = document.rewrite(expand)?;
         let spec: ScenarioSpec = document.read()?;
-        validate(&spec).and_then(|()| check_pins(&spec, &written)).map_err(|invalid| document.refused(invalid))?;
+        validate(&spec)
+            .and_then(|()| check_pins(&spec, &written, !overrides.is_empty()))
+            .map_err(|invalid| document.refused(invalid))?;
         let name = spec.name.clone().unwrap_or_else(|| escaped(stem(file_name)));
         Ok(Self { name, spec, document: written })
     }

@@ -28,13 +28,14 @@ fn is_quantity(text: &str) -> bool {
     is.contains(&true)
 }
 
-/// Checks that each pin of `[lab]` is a number of the scenario as it was written, and that its bounds are in order.
-pub(crate) fn check_pins(spec: &ScenarioSpec, written: &Node) -> Result<(), Invalid> {
+/// Checks that each pin of `[lab]` is a number of the scenario as it was written, and that its bounds are numbers. An
+/// override may have replaced a table with the number in it: then a pin may lead nowhere.
+pub(crate) fn check_pins(spec: &ScenarioSpec, written: &Node, has_overrides: bool) -> Result<(), Invalid> {
     let Some(lab) = &spec.lab else { return Ok(()) };
     let numbers = numbers(written);
     for (index, pin) in lab.pins.iter().enumerate() {
         let at = Path::default().key("lab.pins").index(index);
-        if !numbers.iter().any(|number| number.path == pin.key) {
+        if !has_overrides && !numbers.iter().any(|number| number.path == pin.key) {
             let message = format!("the scenario has no number at `{}`", pin.key);
             let help = did_you_mean(&pin.key, numbers.iter().map(|number| number.path.as_str()));
             let help = help.unwrap_or_else(|| "write the value into the scenario, then pin its path".into());
@@ -48,4 +49,53 @@ pub(crate) fn check_pins(spec: &ScenarioSpec, written: &Node) -> Result<(), Inva
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENARIO: &str = r#"
+duration = "1 s"
+[topology.star]
+access = { rate = "10 Mbps", delay = "1 ms" }
+bottleneck = { rate = "5 Mbps", delay = "1 ms", queue.drop_tail.limit = "20 packets" }
+[[flows]]
+name = "tcp"
+transport = "tcp"
+"#;
+
+    fn load(pins: &str, overrides: &[(&str, &str)]) -> Result<Scenario, String> {
+        let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+        let loaded = Scenario::load(&format!("{SCENARIO}[lab]\npins = [{pins}]\n"), "s.toml", &overrides);
+        loaded.map_err(|error| format!("{}; {}", error.message, error.help.unwrap_or_default()))
+    }
+
+    #[test]
+    fn a_pin_is_a_number_of_the_scenario() {
+        let limit = "\"topology.star.bottleneck.queue.drop_tail.limit\"";
+        assert!(load(limit, &[]).is_ok());
+        assert!(load("{ key = \"duration\", from = \"1 s\", to = 3, label = \"Time\" }", &[]).is_ok());
+        // A comparison replaces the queue.
+        assert!(load(limit, &[("topology.star.bottleneck.queue", "dbl")]).is_ok());
+        let refused = load("\"topology.star.bottleneck.rat\"", &[]).unwrap_err();
+        assert!(refused.starts_with("the scenario has no number at `topology.star.bottleneck.rat`"), "{refused}");
+        assert!(refused.contains("topology.star.bottleneck.rate"), "{refused}");
+        let refused = load("{ key = \"duration\", from = \"soon\" }", &[]).unwrap_err();
+        assert!(refused.starts_with("the bound `soon` is not a number"), "{refused}");
+    }
+
+    #[test]
+    fn numbers_have_the_text_of_the_file() {
+        let scenario = load("", &[("duration", "2 s")]).unwrap();
+        let shown: Vec<_> = scenario.numbers().into_iter().map(|it| (it.path, it.value, it.unit, it.span)).collect();
+        let (path, value, unit, span) = &shown[0];
+        assert_eq!((path.as_str(), *value, unit.as_str(), span), ("duration", 2.0, "s", &None));
+        let (path, value, unit, span) = &shown[shown.len() - 1];
+        assert_eq!(
+            (path.as_str(), *value, unit.as_str()),
+            ("topology.star.bottleneck.queue.drop_tail.limit", 20.0, "packets")
+        );
+        assert_eq!(&format!("{SCENARIO}[lab]")[span.clone().unwrap()], "\"20 packets\"");
+    }
 }

@@ -1,10 +1,12 @@
 // @vitest-environment jsdom
 import { expect, test } from "vitest";
+import { type ChartModel, emptyModel } from "../charts/model";
 import type { Facts, RunResult, Value } from "../engine/protocol";
 import { defaultPlace, placesOf, queueOverrides, roundInterval, seriesOverrides } from "./contenders";
 import { groupOf, sortedFlows } from "./figures";
 import { parseRoute } from "./router";
 import { flowRows, groupRows, jainOf, percentileOf, reasonsOf } from "./summary";
+import { together } from "./together";
 
 const PATH = "topology.star.bottleneck.queue";
 
@@ -145,4 +147,39 @@ test("routes are read from fragments, and damaged ones do not throw", () => {
   expect(parseRoute("#/lab?s=a%2Bb").parameters.get("s")).toBe("a+b");
   expect(parseRoute("#main").path).toEqual([]);
   expect(parseRoute("#/a%ZZ").path).toEqual(["a%ZZ"]);
+});
+
+const model = (label: string, xs: number[], lines: number[][], quantity = "time_s"): ChartModel => ({
+  ...emptyModel(label, quantity, "length_packets"),
+  xs: Float64Array.from(xs),
+  isStepped: quantity !== "time_s",
+  lines: lines.map((values, i) => ({ key: `q${i}`, label: `q${i}`, values: Float64Array.from(values), look: i })),
+});
+
+test("disciplines share a chart: their colors tell them apart, or their dashes", () => {
+  const one = together([model("a", [1, 2], [[1, 2]]), model("a", [1, 2], [[3, 4]])], ["red", "dbl"]);
+  expect(one?.lines.map(it => [it.label, it.look, ...it.values])).toEqual([
+    ["red", 0, 1, 2],
+    ["dbl", 1, 3, 4],
+  ]);
+  const two = together([model("a", [1], [[1], [2]]), model("a", [1], [[3], [4]])], ["red", "dbl"]);
+  expect(two?.lines.map(it => [it.label, it.look])).toEqual([
+    ["red: q0", 0],
+    ["red: q1", 1],
+    ["dbl: q0", 7],
+    ["dbl: q1", 8],
+  ]);
+  expect(together([model("a", [1], [[1], [1], [1], [1]]), model("a", [1], [[1]])], ["red", "dbl"])).toBeUndefined();
+});
+
+test("distributions over different delays share all of them", () => {
+  const one = together(
+    [model("a", [1, 3], [[0.5, 1]], "delay_s"), model("a", [2, 3], [[0.2, 1]], "delay_s")],
+    ["red", "dbl"],
+  );
+  expect([...(one?.xs ?? [])]).toEqual([1, 2, 3]);
+  expect(one?.lines.map(it => [...it.values])).toEqual([
+    [0.5, 0.5, 1],
+    [0, 0.2, 1],
+  ]);
 });

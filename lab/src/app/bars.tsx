@@ -16,12 +16,14 @@ interface BarsProps {
   session: Session;
   column: Column;
   isGrouped: boolean;
+  /** The discipline, where the chart is in no column of it. */
+  context?: string;
 }
 
 const NONE: string[] = [];
 
 /** The bars of a panel that has some. */
-export function BarsOf({ panel, session, column, isGrouped }: BarsProps) {
+export function BarsOf({ panel, session, column, isGrouped, context }: BarsProps) {
   const result = column.result.value;
   const queues = session.place.value?.queues ?? NONE;
   const bars = useMemo<Bar[]>(() => {
@@ -35,11 +37,15 @@ export function BarsOf({ panel, session, column, isGrouped }: BarsProps) {
     return rows.map(it => ({ name: it.name, packets: it.packets_marked })).filter(it => it.packets > 0);
   }, [panel, result, queues, isGrouped]);
   if (panel === "drops" && result) {
-    return <Bars title="Drops by reason" heading="Reason" bars={bars} instead="No packet was dropped." />;
+    return (
+      <Bars context={context} title="Drops by reason" heading="Reason" bars={bars} instead="No packet was dropped." />
+    );
   }
   if (panel === "marks" && result && hasMarks(column)) {
     const heading = isGrouped ? "Group" : "Flow";
-    return <Bars title="Marks" heading={heading} bars={bars} instead="No packet of a flow was marked." />;
+    return (
+      <Bars context={context} title="Marks" heading={heading} bars={bars} instead="No packet of a flow was marked." />
+    );
   }
   return null;
 }
@@ -52,19 +58,23 @@ export function hasMarks(column: Column): boolean {
 
 interface ListProps {
   title: string;
+  context: string | undefined;
   heading: string;
   bars: readonly Bar[];
   /** Shown where there are no bars. */
   instead: string;
 }
 
-function Bars({ title, heading, bars, instead }: ListProps) {
+function Bars({ title, context, heading, bars, instead }: ListProps) {
   const most = Math.max(1, ...bars.map(it => it.packets));
   return (
     <figure class="chart bars">
       <figcaption>
         <span class="chart-title">{title}</span>
-        <span class="chart-unit">packets after the warm-up</span>
+        <span class="chart-unit" title="after the warm-up">
+          packets
+        </span>
+        {context && <span class="chart-context">{context}</span>}
       </figcaption>
       {bars.length === 0 ? (
         <p class="nothing">{instead}</p>

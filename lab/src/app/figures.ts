@@ -41,6 +41,8 @@ export interface Subject {
   recording: Recording;
   result: RunResult | undefined;
   isRunning: boolean;
+  /** Whether the recording holds a whole run. */
+  isWhole: boolean;
 }
 
 export interface FigureOptions {
@@ -111,12 +113,12 @@ export function rowCount(table: Table): number {
 }
 
 function timeModel(subject: Subject, title: string, quantity: string): ChartModel {
-  const { facts, recording, isRunning } = subject;
+  const { facts, recording, isWhole } = subject;
   return {
     ...emptyModel(title, "time_s", quantity),
     xRange: [0, facts.duration_s],
     shadedTo: facts.warmup_s,
-    front: isRunning ? recording.front_s : undefined,
+    front: isWhole ? undefined : recording.front_s,
   };
 }
 

@@ -21,6 +21,7 @@ import type { Column, Session } from "./session";
 import { type Figures, figuresOfRun, textsOf } from "./summary";
 import { SummaryTable } from "./summary-table";
 import { ResultTables } from "./tables";
+import { together } from "./together";
 
 export const FULL_PANELS: Panel[] = [
   "goodput",
@@ -45,6 +46,8 @@ const GROUPED = ["auto", "flow", "group"] as const;
 /** The state of the display that is no state of the runs. */
 export class Display {
   readonly grouping = signal<(typeof GROUPED)[number]>("auto");
+  /** Whether the disciplines of a comparison share charts; else each has a column. */
+  readonly isTogether = signal(false);
   readonly sender = signal<string | undefined>(undefined);
 }
 
@@ -65,6 +68,7 @@ export function subjectOf(session: Session, column: Column): Subject | undefined
         recording: column.recording,
         result: column.result.value,
         isRunning: column.state.value === "running",
+        isWhole: column.state.value === "done",
       }
     : undefined;
 }
@@ -80,7 +84,7 @@ export function Results({ session, display, panels, children }: ResultsProps) {
     return <Skeleton count={session.contenders.value.length} panels={panels} />;
   }
   return (
-    <div class={`results results-${count}`}>
+    <div class={`results results-${display.isTogether.value ? 1 : count}`}>
       {panels.map(panel => (
         <PanelRow key={panel} panel={panel} session={session} display={display} />
       ))}
@@ -150,6 +154,9 @@ function PanelRow({ panel, session, display }: PanelProps) {
   if (models.value.every(it => it.length === 0) && !hasBars) {
     return null;
   }
+  if (display.isTogether.value) {
+    return <Together panel={panel} session={session} display={display} models={models.value} />;
+  }
   if (panel === "gauges") {
     // Disciplines have different gauges: there is nothing to align.
     return (
@@ -177,6 +184,51 @@ function PanelRow({ panel, session, display }: PanelProps) {
           ))}
           <BarsOf panel={panel} session={session} column={column} isGrouped={isGrouped(session, display)} />
         </div>
+      ))}
+    </>
+  );
+}
+
+interface TogetherProps extends PanelProps {
+  models: ChartModel[][];
+}
+
+/** One chart of each quantity, or one for each discipline where it would have too many lines. */
+function Together({ panel, session, display, models }: TogetherProps) {
+  const columns = session.columns.value;
+  const labels = columns.map(it => it.label.value);
+  const view = panel === "delay_cdf" ? session.delayView : session.timeView;
+  const titles = [...new Set(models.flat().map(it => it.title))];
+  return (
+    <>
+      {titles.flatMap((title, i) => {
+        const alike = models.map(column => column.find(it => it.title === title));
+        const one = together(alike, labels);
+        const control = panel === "senders" && i === 0 && <SenderChoice session={session} display={display} />;
+        return one
+          ? [<Chart key={title} model={one} view={view} control={control} />]
+          : alike.map(
+              (model, column) =>
+                model && (
+                  <Chart
+                    key={`${title} ${labels[column]}`}
+                    model={model}
+                    view={view}
+                    context={labels[column]}
+                    control={control}
+                  />
+                ),
+            );
+      })}
+      {columns.map(column => (
+        <BarsOf
+          key={column.contender ?? ""}
+          panel={panel}
+          session={session}
+          column={column}
+          isGrouped={isGrouped(session, display)}
+          context={column.label.value}
+        />
       ))}
     </>
   );

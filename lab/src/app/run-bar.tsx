@@ -3,6 +3,7 @@
 import { effect, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { textWithUnit } from "../charts/units";
+import { encodeShared, linkOf } from "../share/link";
 import type { Panel } from "./figures";
 import type { Mode } from "./lab";
 import { type Display, headlineOf, isGrouped, NONE } from "./results";
@@ -69,6 +70,24 @@ export function RunBar({ session, display, mode, panels }: BarProps) {
             }}
           />
         )}
+        {session.contenders.value.length > 1 && (
+          <Segments
+            label="Charts of a comparison"
+            value={display.isTogether.value ? "together" : "columns"}
+            options={[
+              ["columns", "Side by side"],
+              ["together", "Together"],
+            ]}
+            onChange={value => {
+              display.isTogether.value = value === "together";
+            }}
+          />
+        )}
+        {mode !== "full" && (
+          <button type="button" onClick={() => openInLab(session, mode)}>
+            Open in the lab
+          </button>
+        )}
         {mode === "full" && (
           <>
             <Seed session={session} />
@@ -87,6 +106,19 @@ export function RunBar({ session, display, mode, panels }: BarProps) {
       </div>
     </div>
   );
+}
+
+/** Shows the scenario as it is now in the lab. A page within another one opens a window for it. */
+function openInLab(session: Session, mode: Mode): void {
+  const { code } = encodeShared(session.shared());
+  if (code !== undefined) {
+    const link = linkOf(code, location.href);
+    if (mode === "embedded") {
+      open(link, "_blank", "noopener");
+    } else {
+      location.href = link;
+    }
+  }
 }
 
 /** The state in words. */

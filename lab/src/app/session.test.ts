@@ -24,7 +24,7 @@ const fault = (message: string): Fault => ({
 });
 
 /** An engine that takes texts with `ok`, and whose runs end when a test says so. */
-function fakeEngine(memory_bytes = 1e6): { engine: Engine; runs: Run[] } {
+function fakeEngine(python_classes: string[] = []): { engine: Engine; runs: Run[] } {
   const runs: Run[] = [];
   const facts: Facts = {
     name: "test",
@@ -34,9 +34,9 @@ function fakeEngine(memory_bytes = 1e6): { engine: Engine; runs: Run[] } {
     seed: 1,
     flow_count: 1,
     link_count: 1,
-    memory_bytes,
+    memory_bytes: 1e6,
     has_probes: false,
-    python_classes: [],
+    python_classes,
     pins: [],
     plan: {
       topology: "star",
@@ -178,12 +178,12 @@ test("a fault ends the run and keeps the last result", async () => {
   expect(runs).toHaveLength(2);
 });
 
-test("a scenario that needs too much memory is refused", async () => {
-  const { engine, runs } = fakeEngine(1e11);
+test("a scenario with a class in Python is refused", async () => {
+  const { engine, runs } = fakeEngine(["mine:Law"]);
   const session = open(engine, { text: "ok" });
   await pass(1);
   expect(runs).toHaveLength(0);
-  expect(session.fault.value?.message).toContain("100 GB");
+  expect(session.fault.value?.message).toContain("mine:Law");
 });
 
 test("cancelling keeps the page as it is", async () => {
@@ -210,4 +210,27 @@ test("without automatic runs a change is only checked", async () => {
   await session.runNow();
   expect(runs.at(-1)?.text).toBe("ok changed");
   expect(session.isChanged.value).toBe(false);
+});
+
+test("charts keep the run before until the next one has values", async () => {
+  const { engine, runs } = fakeEngine();
+  const session = open(engine, { text: "ok 1" });
+  await pass(1);
+  const series = {
+    kind: "queue",
+    name: "bottleneck",
+    quantity: "length_packets",
+    start_s: 1,
+    interval_s: 1,
+    states: [],
+  };
+  runs[0]?.finish({ result: { ...RESULT, series: [{ ...series, values: Float64Array.of(5, 5, 5) }] } });
+  await pass(1);
+  session.setText("ok 2", "replaced");
+  await pass(1);
+  const lengths = () => session.columns.value[0]?.recording.find("queue", "length_packets")[0];
+  expect([...(lengths()?.values ?? [])]).toEqual([5, 5, 5]);
+  runs[1]?.options.onProgress(0.3, [{ ...series, first: 0, values: Float64Array.of(1) }]);
+  expect([...(lengths()?.values ?? [])]).toEqual([1, 5, 5]);
+  expect(lengths()?.filled).toBe(1);
 });

@@ -52,8 +52,6 @@ const TYPING_MS = 300;
 const LONG_MS = 250;
 /** While a slider moves, a run gets at least this time before the next one takes its place. */
 const LEAST_RUN_MS = 150;
-/** More is refused: a page of a browser has 4 GB at most. */
-const MOST_MEMORY = 2e9;
 export const MOST_CONTENDERS = 3;
 
 let sessions = 0;
@@ -303,7 +301,6 @@ export class Session {
       for (const [i, column] of columns.entries()) {
         column.label.value = column.contender ?? this.place.peek()?.discipline ?? "as written";
         column.overrides = overrides[i] ?? [];
-        column.recording = new Recording(facts.duration_s, column.recording);
         column.state.value = "running";
         column.fraction.value = 0;
         column.fault.value = undefined;
@@ -312,13 +309,14 @@ export class Session {
     });
     const watch = this.watch.peek()?.(facts);
     for (const column of columns) {
-      this.#run(column, text, watch, turn);
+      this.#run(column, text, facts.duration_s, watch, turn);
     }
   }
 
-  #run(column: Column, text: string, watch: Watch | undefined, turn: number): void {
+  #run(column: Column, text: string, duration_s: number, watch: Watch | undefined, turn: number): void {
     const started = performance.now();
-    const { recording } = column;
+    // Charts show the run before until there are values of this one.
+    const recording = new Recording(duration_s, column.recording);
     const seed = this.seed.peek();
     let frame = 0;
     const job = this.#engine.run(text, {
@@ -331,6 +329,9 @@ export class Session {
           return;
         }
         recording.add(parts);
+        if (parts.length > 0) {
+          column.recording = recording;
+        }
         column.fraction.value = fraction;
         if (frame === 0 && !prefersStillness()) {
           frame = requestAnimationFrame(() => {
@@ -356,6 +357,7 @@ export class Session {
           column.fault.value = outcome.fault;
         } else {
           recording.finish(outcome.result.series);
+          column.recording = recording;
           column.result.value = outcome.result;
           column.state.value = "done";
         }
@@ -382,11 +384,6 @@ function refusalOf(facts: Facts): Fault | undefined {
   const python = facts.python_classes[0];
   if (python !== undefined) {
     return refused(`the scenario uses ${python}, which is written in Python`, "run it with `forebay run`");
-  }
-  if (facts.memory_bytes > MOST_MEMORY) {
-    const size = (facts.memory_bytes / 1e9).toLocaleString("en", { maximumSignificantDigits: 3 });
-    const message = `this scenario needs about ${size} GB of memory, and a page has 2 GB`;
-    return refused(message, "reduce the number of flows or links, or use `forebay run`");
   }
   return undefined;
 }

@@ -256,7 +256,7 @@ function Plot({ model, view, cursor, label }: PlotProps) {
     }
     const made = new uPlot(optionsOf(latest, view, cursor, element, isDark), dataOf(latest.current), element);
     plot.current = made;
-    const stopTouch = followTouch(made);
+    const stopTouch = followTouch(made, view, latest);
     const observer = new ResizeObserver(() => {
       const { width, height } = sizeOf(element);
       if (width !== made.width || height !== made.height) {
@@ -309,9 +309,7 @@ function Plot({ model, view, cursor, label }: PlotProps) {
     if (target !== undefined) {
       const index = Math.min(Math.max(target, 0), last);
       const x = model.xs[index] as number;
-      for (const one of uPlot.sync(view.syncKey).plots) {
-        one.setCursor({ left: one.valToPos(x, "x"), top: one.over.clientHeight / 2 });
-      }
+      moveCursor(view, x);
       cursor.value = index;
       const values = model.lines
         .filter(it => !hidden.has(it.key))
@@ -360,7 +358,8 @@ function optionsOf(
 ): uPlot.Options {
   const model = latest.current;
   const inks = inksOf(isDark);
-  const em = Number.parseFloat(getComputedStyle(element).fontSize) || 12;
+  // uPlot scales only whole numbers of pixels to the density of the screen.
+  const em = Math.round(Number.parseFloat(getComputedStyle(element).fontSize) || 12);
   const font = `${em}px system-ui, sans-serif`;
   const axis: uPlot.Axis = {
     stroke: inks.soft,
@@ -500,14 +499,56 @@ function fadeTheRest(plot: uPlot, model: ChartModel, paper: string, ink: string)
   ctx.restore();
 }
 
-/** Moves the cursor with a finger. Vertical movements scroll the page. */
-function followTouch(plot: uPlot): () => void {
-  const follow = (event: PointerEvent) => {
+/** Moves the common cursor to a place on the x axis. */
+function moveCursor(view: ChartView, x: number): void {
+  for (const plot of uPlot.sync(view.syncKey).plots) {
+    plot.setCursor({ left: plot.valToPos(x, "x"), top: plot.over.clientHeight / 2 });
+  }
+}
+
+/** One finger moves the cursor, two zoom. Vertical movements of one finger scroll the page. */
+function followTouch(plot: uPlot, view: ChartView, latest: { current: ChartModel }): () => void {
+  const { over } = plot;
+  const fingers = new Map<number, number>();
+  let pinch: { distance: number; center: number; range: [number, number] } | undefined;
+  const distance = () => {
+    const [a = 0, b = 0] = [...fingers.values()];
+    return Math.max(10, Math.abs(a - b));
+  };
+  const down = (event: PointerEvent) => {
     if (event.pointerType === "touch") {
-      const box = plot.over.getBoundingClientRect();
-      plot.setCursor({ left: event.clientX - box.left, top: event.clientY - box.top });
+      fingers.set(event.pointerId, event.clientX);
+      if (fingers.size === 2) {
+        const [a = 0, b = 0] = [...fingers.values()];
+        const center = plot.posToVal((a + b) / 2 - over.getBoundingClientRect().left, "x");
+        pinch = { distance: distance(), center, range: view.zoom.peek() ?? latest.current.xRange };
+      }
     }
   };
-  plot.over.addEventListener("pointermove", follow);
-  return () => plot.over.removeEventListener("pointermove", follow);
+  const move = (event: PointerEvent) => {
+    if (event.pointerType !== "touch") {
+      return;
+    }
+    const box = over.getBoundingClientRect();
+    if (pinch && fingers.has(event.pointerId)) {
+      fingers.set(event.pointerId, event.clientX);
+      view.zoom.value = zoomed(pinch.range, pinch.center, pinch.distance / distance(), latest.current.xRange);
+    } else {
+      moveCursor(view, plot.posToVal(event.clientX - box.left, "x"));
+    }
+  };
+  const up = (event: PointerEvent) => {
+    fingers.delete(event.pointerId);
+    pinch = fingers.size < 2 ? undefined : pinch;
+  };
+  over.addEventListener("pointerdown", down);
+  over.addEventListener("pointermove", move);
+  over.addEventListener("pointerup", up);
+  over.addEventListener("pointercancel", up);
+  return () => {
+    over.removeEventListener("pointerdown", down);
+    over.removeEventListener("pointermove", move);
+    over.removeEventListener("pointerup", up);
+    over.removeEventListener("pointercancel", up);
+  };
 }

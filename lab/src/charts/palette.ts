@@ -4,6 +4,9 @@ const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#b8588f", "#c98500", "#3a9fd6",
 const DARK = ["#4da9e6", "#ff8b4d", "#2cc79a", "#e59bc6", "#f0b840", "#8fd6ff", "#c9d0d6"];
 const DASHES: number[][] = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
 
+/** The number of colors: looks beyond it have dashes. */
+export const COLORS = LIGHT.length;
+
 export interface Look {
   color: string;
   /** Lengths of dashes and gaps; none for a solid line. */

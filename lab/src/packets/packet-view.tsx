@@ -10,7 +10,7 @@ import { useClock, useDrawing, useSame, useTextTime, useTheme, useTimelines, use
 import { LiveText } from "./live-text";
 import { eventName, lastEventText, stateText } from "./model/describe";
 import { planSeries, type SeriesPlan } from "./model/flows";
-import { formatBytes, formatSpan } from "./model/format";
+import { formatBytes, formatSpan, plural } from "./model/format";
 import { PacketModel } from "./model/packets";
 import { PauseModel } from "./model/pause";
 import { handleKey, keysFor, Playback, timeText } from "./playback";
@@ -45,6 +45,8 @@ export interface PacketViewProps {
 
 const MOST_LANES = 10;
 const MOST_LEGEND = 14;
+const MOST_QUEUES = 4;
+const MOST_NAMED = 6;
 /** The time that the largest packet takes onto the link, at first. */
 const FIRST_TRANSMISSION_S = 0.2;
 
@@ -57,7 +59,9 @@ export function PacketView(props: PacketViewProps) {
     run.log,
     run.pauses,
   ]);
-  const models = useMemo(() => shown.map(run => new PacketModel(run.log, run.label)), [shown]);
+  const all = useMemo(() => shown.map(run => new PacketModel(run.log, run.label)), [shown]);
+  const isWhole = useSignal(false);
+  const { models, hidden, idle } = useMemo(() => choose(all, isWhole.value), [all, isWhole.value]);
   const plan = useMemo(
     () =>
       planSeries(
@@ -66,7 +70,7 @@ export function PacketView(props: PacketViewProps) {
       ),
     [models, lookOf, groups],
   );
-  const extent = useMemo(() => extentOf(models, plan), [models, plan]);
+  const extents = useMemo(() => extentsOf(models, plan), [models, plan]);
   const timelines = useMemo(() => models.filter(model => model.eventCount > 0), [models]);
   const pace = useMemo(() => paceOf(models), [models]);
   useTimelines(clock, timelines, pace);
@@ -76,6 +80,8 @@ export function PacketView(props: PacketViewProps) {
   const hasControls = props.hasControls ?? props.clock === undefined;
   const canLane = models.some(model => model.log.flow_names.length > 1);
 
+  if (models.length === 0 && idle.length > 0)
+    return <p class="pk pk-empty">No packet passed {listOf(idle)} in this time.</p>;
   if (shown.length === 0) return <p class="pk pk-empty">No packets were recorded.</p>;
   return (
     <section
@@ -126,15 +132,31 @@ export function PacketView(props: PacketViewProps) {
         Packets arrive at the left, wait, and go one after another onto the link at the right. A packet that falls is
         dropped.
       </p>
-      {models.map((model, place) => (
+      {models.map(model => (
         <Queue
-          key={place}
+          key={model.label}
           model={model}
-          pauses={shown[place]?.pauses}
+          pauses={shown[all.indexOf(model)]?.pauses}
           hasLabel={models.length > 1}
-          {...{ clock, plan, extent, arrangement: arrangement.value, isolated: isolated.value }}
+          extent={extents.get(model.log.link) as Extent}
+          {...{ clock, plan, arrangement: arrangement.value, isolated: isolated.value }}
         />
       ))}
+      {(hidden > 0 || isWhole.value) && (
+        <p class="pk-note">
+          {isWhole.value ? "All queues are shown: " : `${plural(hidden, "queue")} with fewer packets: `}
+          <button
+            type="button"
+            class="pk-link"
+            onClick={() => {
+              isWhole.value = !isWhole.value;
+            }}
+          >
+            {isWhole.value ? "show the longest" : "show all"}
+          </button>
+        </p>
+      )}
+      {idle.length > 0 && <p class="pk-note">No packet passed {listOf(idle)}.</p>}
       <LiveText
         clock={clock}
         text={time_s =>
@@ -401,8 +423,42 @@ function spanTo(span_s: number): string {
   return span_s < 0 ? `−${formatSpan(-span_s)}` : `+${formatSpan(span_s)}`;
 }
 
+/** Queues with packets: all, or as many of the longest as fit a page. All runs of a link are shown, or none. */
+export function choose(
+  models: readonly PacketModel[],
+  isWhole: boolean,
+): { models: readonly PacketModel[]; hidden: number; idle: readonly string[] } {
+  const used = models.filter(model => model.eventCount > 0);
+  const idle = models.filter(model => model.eventCount === 0).map(model => model.label);
+  if (isWhole || used.length <= MOST_QUEUES) return { models: used, hidden: 0, idle };
+  const peaks = new Map<string, number>();
+  for (const { log, peakPackets } of used) peaks.set(log.link, Math.max(peaks.get(log.link) ?? 0, peakPackets));
+  const links = [...peaks.keys()].sort((a, b) => (peaks.get(b) as number) - (peaks.get(a) as number));
+  const chosen = new Set<string>();
+  let count = 0;
+  for (const link of links) {
+    count += used.filter(model => model.log.link === link).length;
+    if (count > MOST_QUEUES && chosen.size > 0) break;
+    chosen.add(link);
+  }
+  const found = used.filter(model => chosen.has(model.log.link));
+  return { models: found, hidden: used.length - found.length, idle };
+}
+
+function listOf(names: readonly string[]): string {
+  const shown = names.slice(0, MOST_NAMED).join(", ");
+  return names.length > MOST_NAMED ? `${shown} and ${names.length - MOST_NAMED} more` : shown;
+}
+
+/** The scale of each link: runs of one link are drawn to the same scale. */
+function extentsOf(models: readonly PacketModel[], plan: SeriesPlan): ReadonlyMap<string, Extent> {
+  const links = [...new Set(models.map(model => model.log.link))];
+  const ofLink = (link: string) => models.filter(model => model.log.link === link);
+  return new Map(links.map(link => [link, extentOf(ofLink(link), plan)]));
+}
+
 /** The largest contents of the queues of all models. */
-export function extentOf(models: readonly PacketModel[], plan: SeriesPlan): Extent {
+function extentOf(models: readonly PacketModel[], plan: SeriesPlan): Extent {
   const packets = new Map<string, number>();
   for (const model of models)
     model.log.flow_names.forEach((name, flow) => {

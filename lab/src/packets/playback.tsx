@@ -150,7 +150,7 @@ export function Playback({ clock }: { clock: Clock }) {
           aria-valuetext={`1 to ${slowness}: a second shows ${formatSpan(1 / slowness)}`}
         />
         <output class="pk-slow-text">
-          <b>{formatSlowness(slowness)}</b> 1 s shows {formatSpan(1 / slowness)}
+          <b>{formatSlowness(slowness)}</b> <span>1 s shows {formatSpan(1 / slowness)}</span>
         </output>
       </label>
       <output class="pk-time">{timeText(clock, text_s.value)}</output>

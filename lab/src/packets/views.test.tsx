@@ -5,7 +5,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { PacketLog } from "../engine/protocol";
 import { Clock } from "./clock";
 import { CrossbarView } from "./crossbar-view";
-import { PacketView } from "./packet-view";
+import { PacketModel } from "./model/packets";
+import { choose, PacketView } from "./packet-view";
 import { PauseView } from "./pause-view";
 import { crossbarLog, packetLog, pauseLog } from "./testing/logs";
 
@@ -136,6 +137,37 @@ describe("PacketView", () => {
     expect(text(page.querySelector(".pk-state"))).toContain("the log was full before this time");
     act(() => render(<PacketView />, root as HTMLElement));
     expect(text(page)).toBe("No packets were recorded.");
+  });
+});
+
+describe("choose", () => {
+  const flows = [{ name: "a", rate_bps: 12e6, bytes: 1000, burst: 2 }];
+  const modelOf = (link: string, limit: number, label = link) => {
+    const log = packetLog({ discipline: "drop_tail", rate_bps: 8e6, limit, duration_s: 0.1, flows, seed: 1 });
+    return new PacketModel({ ...log, link }, label);
+  };
+  const nothing = new PacketModel({
+    ...LOG,
+    link: "x",
+    times_s: new Float64Array(),
+    events: new Uint8Array(),
+    packets: new Uint32Array(),
+  });
+
+  it("takes the longest queues, in their order, and leaves out those without packets", () => {
+    const models = [3, 9, 5, 7, 1, 6].map(limit => modelOf(`to ${limit}`, limit));
+    const { models: chosen, hidden, idle } = choose([...models, nothing], false);
+    expect(chosen.map(model => model.label)).toEqual(["to 9", "to 5", "to 7", "to 6"]);
+    expect(hidden).toBe(2);
+    expect(idle).toEqual(["x"]);
+    expect(choose(models, true)).toEqual({ models, hidden: 0, idle: [] });
+  });
+
+  it("takes all runs of a link or none", () => {
+    const models = ["one", "two", "three"].flatMap(run =>
+      [3, 9].map(limit => modelOf(`to ${limit}`, limit, `${run} ${limit}`)),
+    );
+    expect(choose(models, false).models.map(model => model.label)).toEqual(["one 9", "two 9", "three 9"]);
   });
 });
 

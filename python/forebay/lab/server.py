@@ -126,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
-        """Answer with the reason as plain text, and end the connection: what follows may be the body of a request."""
+        """Answer with the reason as plain text, and end the connection: the next bytes may be the body of a request."""
         # The library does not know methods, and this server has no others.
         status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
         is_method = status == HTTPStatus.METHOD_NOT_ALLOWED

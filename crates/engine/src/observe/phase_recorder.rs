@@ -3,8 +3,6 @@
 use forebay_qdisc::Time;
 use forebay_switching::Matching;
 
-use crate::crossbar::PhaseObserver;
-use crate::observe::report::Report;
 use crate::observe::watched::CrossbarLog;
 use crate::spec::{Inputs, Watch};
 
@@ -22,10 +20,11 @@ impl PhaseRecorder {
         let log = CrossbarLog { node: node.to_owned(), ports, times, matchings, lengths, is_cut: false };
         Self { from: watch.from, to: watch.to, most_phases: watch.most / ports, log }
     }
-}
 
-impl PhaseObserver for PhaseRecorder {
-    fn phase(&mut self, now: Time, waiting: &Inputs, matching: &Matching) {
+    /// Inputs have been matched to outputs at `now`; nothing has crossed yet.
+    #[cold]
+    #[inline(never)]
+    pub fn phase(&mut self, now: Time, waiting: &Inputs, matching: &Matching) {
         if now < self.from || now > self.to {
             return;
         }
@@ -54,7 +53,7 @@ impl PhaseObserver for PhaseRecorder {
         }
     }
 
-    fn hand_in(&mut self, report: &mut Report) {
-        report.crossbar(std::mem::take(&mut self.log));
+    pub fn close(self) -> CrossbarLog {
+        self.log
     }
 }

@@ -61,7 +61,7 @@ pub enum PacketEvent {
 }
 
 /// The phases of a crossbar in the order of time. A phase in which nothing waits is left out.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CrossbarLog {
     /// The node.
     pub node: String,
