@@ -21,90 +21,62 @@ export interface Example {
   files?: Files;
 }
 
-type Slider = [key: string, from: string, to: string, label: string];
-
-/** The text with sliders at its end. */
-function withSliders(text: string, sliders: Slider[]): string {
-  const pins = sliders.map(
-    ([key, from, to, label]) => `  { key = "${key}", from = "${from}", to = "${to}", label = "${label}" },\n`,
-  );
-  return `${text.trimEnd()}\n\n# The sliders above\n[lab]\npins = [\n${pins.join("")}]\n`;
-}
-
 export const EXAMPLES: Example[] = [
   {
     name: "first",
     title: "Five TCP flows and a flood",
-    text: withSliders(first, [
-      ["flows.flood.transport.udp.constant.rate", "1 Mbps", "200 Mbps", "Rate of the flood"],
-      ["topology.star.bottleneck.rate", "10 Mbps", "200 Mbps", "Rate of the link"],
-    ]),
+    text: first,
   },
   {
     name: "home",
     title: "A home on a slow line",
-    text: withSliders(home, [
-      ["topology.home.up.queue.drop_tail.limit", "16 KB", "1024 KB", "Buffer of the modem"],
-      ["topology.home.up.rate", "2 Mbps", "50 Mbps", "Rate of the uplink"],
-    ]),
+    text: home,
   },
   {
     name: "web",
     title: "Web pages next to downloads",
-    text: withSliders(web, [
-      ["topology.dumbbell.bottleneck.queue.drop_tail.limit", "10 packets", "600 packets", "Buffer"],
-    ]),
+    text: web,
   },
   {
     name: "game",
     title: "A game next to a backup",
-    text: withSliders(game, [["topology.home.up.queue.drop_tail.limit", "16 KB", "1024 KB", "Buffer of the modem"]]),
+    text: game,
   },
   {
     name: "cellular",
     title: "A call on a train",
-    text: withSliders(cellular, [
-      ["topology.star.bottleneck.queue.drop_tail.limit", "20 packets", "2000 packets", "Buffer"],
-    ]),
+    text: cellular,
     files: { "traces/lte-train.csv": train },
   },
   {
     name: "short-flows",
     title: "Short transfers that arrive at random",
-    text: withSliders(short, [["flows.web.app.transfers.gap.exponential", "7 ms", "40 ms", "Time between transfers"]]),
+    text: short,
   },
   {
     name: "hops",
     title: "Three congested hops",
-    text: withSliders(hops, [["flows.flood.transport.udp.constant.rate", "1 Mbps", "100 Mbps", "Rate of the floods"]]),
+    text: hops,
   },
   {
     name: "backbone",
     title: "Many downloads, a small buffer",
-    text: withSliders(backbone, [
-      ["topology.dumbbell.bottleneck.queue.drop_tail.limit", "5 packets", "1000 packets", "Buffer"],
-      ["flows.download.count", "5", "120", "Downloads"],
-    ]),
+    text: backbone,
   },
   {
     name: "switch",
     title: "A switch with a crossbar",
-    text: withSliders(switchText, [
-      ["topology.switch.fabric.cioq.voq_limit", "5 packets", "200 packets", "Virtual output queues"],
-    ]),
+    text: switchText,
   },
   {
     name: "ethernet",
     title: "PAUSE on a lossless Ethernet",
-    text: withSliders(ethernet, [
-      ["flows.culprit.transport.frames.rate", "1 Gbps", "10 Gbps", "Rate of the culprits"],
-      ["flows.victim.transport.frames.rate", "1 Gbps", "10 Gbps", "Rate of the victim"],
-    ]),
+    text: ethernet,
   },
   {
     name: "campus",
     title: "An Ethernet behind a router",
-    text: withSliders(campus, [["flows.copy.transport.frames.rate", "100 Mbps", "1000 Mbps", "Rate of the copies"]]),
+    text: campus,
   },
 ];
 
