@@ -23,8 +23,11 @@ export interface Example {
 
 type Slider = [key: string, from: string, to: string, label: string];
 
-/** The text with sliders at its end. */
+/** The text with sliders at its end, unless it has some. */
 function withSliders(text: string, sliders: Slider[]): string {
+  if (/^\[lab\]/m.test(text)) {
+    return text;
+  }
   const pins = sliders.map(
     ([key, from, to, label]) => `  { key = "${key}", from = "${from}", to = "${to}", label = "${label}" },\n`,
   );
@@ -35,10 +38,7 @@ export const EXAMPLES: Example[] = [
   {
     name: "first",
     title: "Five TCP flows and a flood",
-    text: withSliders(first, [
-      ["flows.flood.transport.udp.constant.rate", "1 Mbps", "200 Mbps", "Rate of the flood"],
-      ["topology.star.bottleneck.rate", "10 Mbps", "200 Mbps", "Rate of the link"],
-    ]),
+    text: first,
   },
   {
     name: "home",

@@ -99,7 +99,7 @@ export function RunBar({ session, display, mode, panels }: BarProps) {
                   session.isAutomatic.value = event.currentTarget.checked;
                 }}
               />{" "}
-              Run after each change
+              Run on change
             </label>
           </>
         )}
@@ -123,9 +123,13 @@ function openInLab(session: Session, mode: Mode): void {
 
 /** The state in words. */
 function Status({ session }: { session: Session }) {
+  const warmup_s = session.facts.value?.warmup_s ?? 0;
+  const measured = warmup_s > 0 ? `Figures count from ${textWithUnit("time_s", warmup_s)} on` : undefined;
   return (
     <>
-      <span class="run-status">{statusOf(session)}</span>
+      <span class="run-status" title={measured}>
+        {statusOf(session)}
+      </span>
       <Announcement session={session} />
     </>
   );
@@ -155,8 +159,7 @@ function statusOf(session: Session): string {
     return "Changed since the last run";
   }
   const wall = Math.max(...columns.map(it => it.wall_ms.value));
-  const measured = facts.warmup_s > 0 ? `, measured from ${textWithUnit("time_s", facts.warmup_s)}` : "";
-  return `${textWithUnit("time_s", facts.duration_s)} simulated in ${textWithUnit("time_s", wall / 1e3)}${measured}`;
+  return `${textWithUnit("time_s", facts.duration_s)} simulated in ${textWithUnit("time_s", wall / 1e3)}`;
 }
 
 /** Runs follow each other while a slider moves: screen readers hear of the one after which nothing changes. */
