@@ -214,26 +214,30 @@ function Seed({ session }: { session: Session }) {
   );
 }
 
-/** The fault of the text, or of a run. */
+/** The fault of the text, or those of runs. */
 export function FaultMessage({ session }: { session: Session }) {
-  const faults = [
-    session.fault.value,
-    ...session.columns.value.map(it => (it.state.value === "failed" ? it.fault.value : undefined)),
-  ].filter(it => it !== undefined);
-  const first = faults[0];
-  if (!first) {
+  const columns = session.columns.value;
+  const failed = columns.flatMap(({ state, fault, label }) =>
+    state.value === "failed" && fault.value ? [{ fault: fault.value, of: columns.length > 1 ? label.value : "" }] : [],
+  );
+  const ofText = session.fault.value;
+  const shown = ofText ? [{ fault: ofText, of: "" }] : failed;
+  if (shown.length === 0) {
     return null;
   }
   return (
     <div class="fault" role="alert">
-      <p>
-        <strong>{first.message}</strong>
-        {first.label && <span>: {first.label}</span>}
-      </p>
-      {first.help && <p class="help">{first.help}</p>}
-      {session.columns.value.some(it => it.result.value) && (
-        <p class="help">The charts show the last run that succeeded.</p>
-      )}
+      {shown.map(({ fault, of }) => (
+        <div key={of}>
+          <p>
+            {of && `${of}: `}
+            <strong>{fault.message}</strong>
+            {fault.label && `: ${fault.label}`}
+          </p>
+          {fault.help && <p class="help">{fault.help}</p>}
+        </div>
+      ))}
+      {columns.some(it => it.result.value) && <p class="help">The charts show the last runs that succeeded.</p>}
     </div>
   );
 }
