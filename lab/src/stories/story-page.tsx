@@ -123,6 +123,7 @@ function Live({ story, number, step }: { story: Story; number: number; step: Ste
   return (
     <>
       <div class="story-lab">
+        <h3 class="sr-only">The scenario, live</h3>
         <Lab
           mode="story"
           text={step.scenario}
