@@ -99,7 +99,7 @@ export function RunBar({ session, display, mode, panels }: BarProps) {
                   session.isAutomatic.value = event.currentTarget.checked;
                 }}
               />{" "}
-              Run after each change
+              Run on change
             </label>
           </>
         )}
@@ -123,9 +123,13 @@ function openInLab(session: Session, mode: Mode): void {
 
 /** The state in words. */
 function Status({ session }: { session: Session }) {
+  const warmup_s = session.facts.value?.warmup_s ?? 0;
+  const measured = warmup_s > 0 ? `Figures count from ${textWithUnit("time_s", warmup_s)} on` : undefined;
   return (
     <>
-      <span class="run-status">{statusOf(session)}</span>
+      <span class="run-status" title={measured}>
+        {statusOf(session)}
+      </span>
       <Announcement session={session} />
     </>
   );
@@ -155,8 +159,7 @@ function statusOf(session: Session): string {
     return "Changed since the last run";
   }
   const wall = Math.max(...columns.map(it => it.wall_ms.value));
-  const measured = facts.warmup_s > 0 ? `, measured from ${textWithUnit("time_s", facts.warmup_s)}` : "";
-  return `${textWithUnit("time_s", facts.duration_s)} simulated in ${textWithUnit("time_s", wall / 1e3)}${measured}`;
+  return `${textWithUnit("time_s", facts.duration_s)} simulated in ${textWithUnit("time_s", wall / 1e3)}`;
 }
 
 /** Runs follow each other while a slider moves: screen readers hear of the one after which nothing changes. */
@@ -211,26 +214,30 @@ function Seed({ session }: { session: Session }) {
   );
 }
 
-/** The fault of the text, or of a run. */
+/** The fault of the text, or those of runs. */
 export function FaultMessage({ session }: { session: Session }) {
-  const faults = [
-    session.fault.value,
-    ...session.columns.value.map(it => (it.state.value === "failed" ? it.fault.value : undefined)),
-  ].filter(it => it !== undefined);
-  const first = faults[0];
-  if (!first) {
+  const columns = session.columns.value;
+  const failed = columns.flatMap(({ state, fault, label }) =>
+    state.value === "failed" && fault.value ? [{ fault: fault.value, of: columns.length > 1 ? label.value : "" }] : [],
+  );
+  const ofText = session.fault.value;
+  const shown = ofText ? [{ fault: ofText, of: "" }] : failed;
+  if (shown.length === 0) {
     return null;
   }
   return (
     <div class="fault" role="alert">
-      <p>
-        <strong>{first.message}</strong>
-        {first.label && <span>: {first.label}</span>}
-      </p>
-      {first.help && <p class="help">{first.help}</p>}
-      {session.columns.value.some(it => it.result.value) && (
-        <p class="help">The charts show the last run that succeeded.</p>
-      )}
+      {shown.map(({ fault, of }) => (
+        <div key={of}>
+          <p>
+            {of && `${of}: `}
+            <strong>{fault.message}</strong>
+            {fault.label && `: ${fault.label}`}
+          </p>
+          {fault.help && <p class="help">{fault.help}</p>}
+        </div>
+      ))}
+      {columns.some(it => it.result.value) && <p class="help">The charts show the last runs that succeeded.</p>}
     </div>
   );
 }
