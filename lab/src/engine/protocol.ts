@@ -182,9 +182,12 @@ export interface CrossbarLog {
 export interface PauseLog {
   link: string;
   times_s: Float64Array;
+  /** 255: all classes together. */
   classes: Uint8Array;
   /** 1: stopped. 0: released. */
   stopped: Uint8Array;
+  /** Whether the log was full before the end of the recording; it is complete up to its last change. */
+  is_cut: boolean;
 }
 
 /** Values of series since the last call, while a run goes on: parts of the series that the result will have. */

@@ -47,6 +47,7 @@ export function PauseView(props: PauseViewProps) {
   if (model.rows.length === 0) return <p class="pk pk-empty">PAUSE stopped no link.</p>;
   const rows = isWhole.value ? model.rows : model.mostStopped(MOST_ROWS);
   const hidden = model.rows.length - rows.length;
+  const cut = logs.filter(log => log.is_cut);
   return (
     <section
       class="pk"
@@ -112,6 +113,11 @@ export function PauseView(props: PauseViewProps) {
       <p class="pk-state">
         <b class="pk-clock">t = {timeText(clock, text_s.value)}:</b> {pauseText(model, text_s.value)}.
       </p>
+      {cut.length > 0 && (
+        <p class="pk-note">
+          The log was full before the end for {cut.map(log => log.link).join(", ")}: later changes are missing.
+        </p>
+      )}
       <div class="pk-tools">
         <details
           class="pk-events"

@@ -107,6 +107,7 @@ describe("PauseModel", () => {
         times_s: Float64Array.of(1, 2, 3, 4, 5, 6),
         classes: new Uint8Array(6),
         stopped: Uint8Array.of(0, 1, 1, 0, 0, 1),
+        is_cut: false,
       },
     ]);
     expect(Array.from(repeated.rows[0]?.edges_s ?? [])).toEqual([2, 4, 6]);

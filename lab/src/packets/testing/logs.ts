@@ -207,5 +207,6 @@ export function pauseLog(link: string, classes: number[], duration_s: number, me
     times_s: Float64Array.from(events, ([time_s]) => time_s),
     classes: Uint8Array.from(events, ([, traffic]) => traffic),
     stopped: Uint8Array.from(events, ([, , stopped]) => stopped),
+    is_cut: false,
   };
 }
