@@ -9,7 +9,7 @@ import "./charts.css";
 import { csvOf } from "./csv";
 import { download, filePart } from "./download";
 import { pngOf, svgOf } from "./drawing";
-import { type ChartModel, largestOf, sampledRows, zoomed } from "./model";
+import { bandKinds, type ChartModel, largestOf, sampledRows, zoomed } from "./model";
 import { inksOf, lookOf } from "./palette";
 import { ScrollBox } from "./scroll-box";
 import { logTicksOf } from "./ticks";
@@ -67,6 +67,7 @@ export function Chart({ model, view, context, control }: ChartProps) {
       {control}
       <Plot model={model} view={view} cursor={cursor} label={title} />
       <Legend model={model} view={view} cursor={cursor} divisor={scale.divisor} />
+      <BandKinds model={model} />
       {model.note && <p class="chart-note">{model.note}</p>}
       <div class="chart-tools">
         <details onToggle={event => (isOpen.value = event.currentTarget.open)}>
@@ -157,6 +158,26 @@ function Legend({ model, view, cursor, divisor }: CursorProps & { view: ChartVie
           </li>
         );
       })}
+    </ul>
+  );
+}
+
+/** The meaning of the bands. */
+function BandKinds({ model }: { model: ChartModel }) {
+  const kinds = bandKinds(model.bands);
+  if (kinds.length === 0) {
+    return null;
+  }
+  return (
+    <ul class="band-kinds" aria-label="Bands">
+      {kinds.map(({ label, color }) => (
+        <li key={label}>
+          <svg width="12" height="12" aria-hidden="true">
+            <rect width="12" height="12" fill={color} fill-opacity="0.35" />
+          </svg>
+          {label}
+        </li>
+      ))}
     </ul>
   );
 }

@@ -1,7 +1,6 @@
 // A chart as a picture for papers and slides: drawn with a pen that writes SVG or paints on a canvas.
 
-import type { ChartModel } from "./model";
-import { largestOf } from "./model";
+import { bandKinds, type ChartModel, largestOf } from "./model";
 import { inksOf, lookOf } from "./palette";
 import { logTicksOf, ticksOf } from "./ticks";
 import { numberText, scaleOf, titleOf } from "./units";
@@ -144,7 +143,8 @@ class CanvasPen implements Pen {
 export function draw(model: ChartModel, hidden: ReadonlySet<string>, view: [number, number], pen: Pen): number {
   const inks = inksOf(false);
   const lines = model.lines.filter(it => !hidden.has(it.key));
-  const rows = legendRows(lines.map(it => it.label));
+  const kinds = bandKinds(model.bands);
+  const rows = legendRows([...lines, ...kinds].map(it => it.label));
   const height = HEIGHT + 20 * rows.length;
   const box: Box = { x: 74, y: 40, width: WIDTH - 74 - 18, height: HEIGHT - 40 - 48 };
   const [from, to] = view;
@@ -194,15 +194,21 @@ export function draw(model: ChartModel, hidden: ReadonlySet<string>, view: [numb
   }
   rows.forEach((row, i) => {
     for (const { index, x } of row) {
-      const line = lines[index] as (typeof lines)[number];
-      const look = lookOf(line.look, false);
+      const left = box.x + x;
       const y = HEIGHT + 8 + 20 * i;
-      const sample: Point[] = [
-        [box.x + x, y - 4],
-        [box.x + x + 22, y - 4],
-      ];
-      pen.polyline([sample], frame, look.color, 2, look.dash);
-      pen.text([box.x + x + 28, y], line.label, { anchor: "start", color: inks.ink, size: 12 });
+      const line = lines[index];
+      const kind = kinds[index - lines.length];
+      if (line) {
+        const look = lookOf(line.look, false);
+        const sample: Point[] = [
+          [left, y - 4],
+          [left + 22, y - 4],
+        ];
+        pen.polyline([sample], frame, look.color, 2, look.dash);
+      } else if (kind) {
+        pen.rectangle({ x: left + 5, y: y - 10, width: 12, height: 12 }, kind.color, 0.35);
+      }
+      pen.text([left + 28, y], (line ?? kind)?.label ?? "", { anchor: "start", color: inks.ink, size: 12 });
     }
   });
   return height;

@@ -120,6 +120,10 @@ test("a picture holds its lines, and names with markup stay text", () => {
   const model = {
     ...emptyModel("Goodput <b>", "time_s", "goodput_bps"),
     xRange: [0, 2] as [number, number],
+    bands: [
+      { from: 0, to: 0.5, label: "slow_start", color: "#c98500" },
+      { from: 1, to: 1.5, label: "slow_start", color: "#c98500" },
+    ],
     xs: Float64Array.of(0, 1, 2),
     lines: [
       { key: "a", label: "<script>alert(1)</script>", values: Float64Array.of(1e6, Number.NaN, 3e6), look: 0 },
@@ -131,6 +135,7 @@ test("a picture holds its lines, and names with markup stay text", () => {
   expect(page.querySelector("parsererror")).toBeNull();
   expect(page.querySelector("script")).toBeNull();
   const texts = [...page.querySelectorAll("text")].map(it => it.textContent);
+  expect(texts).toContain("slow start");
   expect(texts).toContain("<script>alert(1)</script>");
   expect(texts).toContain("Goodput (Mb/s)");
   expect(texts).not.toContain("hidden");

@@ -164,6 +164,12 @@ export function sampledRows(count: number, most: number): number[] {
   return Array.from({ length: most }, (_, i) => Math.round((i * (count - 1)) / (most - 1)));
 }
 
+/** The kinds of bands, each once. */
+export function bandKinds(bands: readonly Band[]): { label: string; color: string }[] {
+  const colors = new Map(bands.map(it => [it.label.replaceAll("_", " "), it.color]));
+  return [...colors].map(([label, color]) => ({ label, color }));
+}
+
 /** The periods of a series of states, by its values. */
 export function periodsOf(
   trace: Trace,
