@@ -198,6 +198,19 @@ test("cancelling keeps the page as it is", async () => {
   expect(session.columns.value[0]?.result.value).toBeUndefined();
 });
 
+test("a run that is under way ends although a change is only checked", async () => {
+  const { engine, runs } = fakeEngine();
+  const session = open(engine, { text: "ok" });
+  await pass(1);
+  session.isAutomatic.value = false;
+  session.setText("ok changed", "typed");
+  await pass(400);
+  runs[0]?.finish({ result: RESULT });
+  await pass(1);
+  expect(session.columns.value[0]?.state.value).toBe("done");
+  expect(session.isChanged.value).toBe(true);
+});
+
 test("without automatic runs a change is only checked", async () => {
   const { engine, runs } = fakeEngine();
   const session = open(engine, { text: "ok" });

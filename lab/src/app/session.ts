@@ -103,6 +103,7 @@ export class Session {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #longTimer: ReturnType<typeof setTimeout> | undefined;
   #turn = 0;
+  #checks = 0;
   #started_ms = 0;
   #isClosed = false;
 
@@ -203,6 +204,7 @@ export class Session {
   /** Ends the runs. Their charts stay as they are. */
   cancel(): void {
     this.#turn += 1;
+    this.#checks += 1;
     for (const column of this.columns.peek()) {
       column.job?.cancel();
       column.job = undefined;
@@ -231,9 +233,10 @@ export class Session {
   }
 
   async #turnOver(isWanted: boolean): Promise<void> {
-    this.#turn += 1;
-    const turn = this.#turn;
-    const isOver = () => this.#isClosed || turn !== this.#turn;
+    // Runs go on while the next text is checked.
+    this.#checks += 1;
+    const check = this.#checks;
+    const isOver = () => this.#isClosed || check !== this.#checks;
     const text = this.text.peek();
     const overrides = [...this.overrides.peek()];
     const files = this.files.peek();
@@ -260,7 +263,11 @@ export class Session {
       this.fault.value = refusalOf(facts);
       this.isChanged.value = !isWanted;
     });
-    if (this.fault.peek() || !isWanted) {
+    if (this.fault.peek()) {
+      this.cancel();
+      return;
+    }
+    if (!isWanted) {
       return;
     }
     const common = [...overrides, ...seriesOverrides(facts), ...this.#senderOverrides(text)];
