@@ -95,8 +95,8 @@ $(DEMO_CORE): $(RUST_SOURCES)
 
 # --- the lab
 
-# $(call WITH_LAB,what is skipped,targets): makes the targets where the lab can be built.
-WITH_LAB = @lacks=$$(lab/lacks.sh); if [[ -n $$lacks ]]; then echo "skipped: $(1): $$lacks"; \
+# $(call WITH_LAB,what is skipped,targets): makes the targets where the lab can be built. `+` shares the processors.
+WITH_LAB = +@lacks=$$(lab/lacks.sh); if [[ -n $$lacks ]]; then echo "skipped: $(1): $$lacks"; \
 	else $(MAKE) --no-print-directory $(2); fi
 
 .PHONY: lab

@@ -23,7 +23,7 @@ from forebay.lab import links, site
 LAB = "_static/lab"
 """Place of the page among the pages of the documentation."""
 
-FLOOD = 'transport.udp = { packet = "1000 B", constant = { rate = "10 Mbps", jitter = 0.5 } }'
+FLOOD = 'transport.udp = { packet = "1000 B", constant = { rate = "5 Mbps", jitter = 0.5 } }'
 CELLS = 'transport.cells = { size = "64 B", load = 0.8 }'
 FRAMES = 'transport.frames = { rate = "8 Gbps" }'
 
