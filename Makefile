@@ -101,7 +101,7 @@ WITH_LAB = +@lacks=$$(lab/lacks.sh); if [[ -n $$lacks ]]; then echo "skipped: $(
 
 .PHONY: lab
 lab: ## Build the lab, Forebay in the browser, into the package; needs Node 20.19 or newer
-	$(call WITH_LAB,the lab was not built,$(LAB_SITE)/index.html)
+	$(call WITH_LAB,the lab was not built,lab-only)
 
 $(LAB_SITE)/index.html: lab/node_modules/.installed $(LAB_ENGINE)/.written $(LAB_SOURCES)
 	npm --prefix lab run --silent build -- --logLevel warn
@@ -112,11 +112,11 @@ lab/node_modules/.installed: lab/package-lock.json
 	@touch $@
 
 $(LAB_MODULE): $(RUST_SOURCES)
-	cargo build --profile lab --locked --quiet --target $(LAB_TARGET) --package forebay-wasm
+	+cargo build --profile lab --locked --quiet --target $(LAB_TARGET) --package forebay-wasm
 
 # It also has the texts of the schema, which the module leaves out.
 $(LAB_ENGINE)/.written: $(LAB_MODULE) $(RUST_SOURCES)
-	$(XTASK) bindgen $(LAB_MODULE) $(LAB_ENGINE)
+	+$(XTASK) bindgen $(LAB_MODULE) $(LAB_ENGINE)
 	@touch $@
 
 .PHONY: lab-check lab-test
@@ -126,7 +126,10 @@ lab-check: ## Types and lints of the lab
 lab-test: ## The tests of the lab without a browser
 	$(call WITH_LAB,the tests of the lab,lab-test-only)
 
-.PHONY: lab-check-only lab-test-only
+.PHONY: lab-only lab-check-only lab-test-only
+lab-only: $(LAB_SITE)/index.html
+	@:
+
 lab-check-only: lab/node_modules/.installed $(LAB_ENGINE)/.written
 	npm --prefix lab run --silent check
 
