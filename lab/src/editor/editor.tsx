@@ -210,7 +210,13 @@ function extensions(toggle: (path: string) => void, known: () => ReturnType<type
 function settings(label: string, readOnly: boolean) {
   return [
     EditorState.readOnly.of(readOnly),
-    EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off" }),
+    // Browsers give the text the focus without `tabindex`; checkers of accessibility want to see it.
+    EditorView.contentAttributes.of({
+      "aria-label": label,
+      tabindex: "0",
+      spellcheck: "false",
+      autocapitalize: "off",
+    }),
   ];
 }
 
