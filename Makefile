@@ -111,19 +111,21 @@ lab/node_modules/.installed: lab/package-lock.json
 	npm --prefix lab ci --no-audit --no-fund --silent
 	@touch $@
 
+# Without flags for the processor of this machine or of a wheel.
 $(LAB_MODULE): $(RUST_SOURCES)
-	+cargo build --profile lab --locked --quiet --target $(LAB_TARGET) --package forebay-wasm
+	+RUSTFLAGS= cargo build --profile lab --locked --quiet --target $(LAB_TARGET) --package forebay-wasm
 
 # It also has the texts of the schema, which the module leaves out.
 $(LAB_ENGINE)/.written: $(LAB_MODULE) $(RUST_SOURCES)
 	+$(XTASK) bindgen $(LAB_MODULE) $(LAB_ENGINE)
 	@touch $@
 
+# After `lab`: two of these at a time would write the same files.
 .PHONY: lab-check lab-test
-lab-check: ## Types and lints of the lab
+lab-check: lab ## Types and lints of the lab
 	$(call WITH_LAB,the types and lints of the lab,lab-check-only)
 
-lab-test: ## The tests of the lab without a browser
+lab-test: lab ## The tests of the lab without a browser
 	$(call WITH_LAB,the tests of the lab,lab-test-only)
 
 .PHONY: lab-only lab-check-only lab-test-only
