@@ -4,7 +4,7 @@ use forebay_document::{Document, Kind, Node, Path, escaped};
 
 use crate::ScenarioError;
 use crate::expand::expand;
-use crate::numbers::check_pins;
+use crate::numbers::{check_pins, remove_lost_pins};
 use crate::schema::ScenarioSpec;
 use crate::traces;
 use crate::validate::validate;
@@ -89,11 +89,12 @@ impl Scenario {
         let mut document = Document::parse(SCENARIO, file_name, text, overrides)?;
         document.check_texts()?;
         document.rewrite(|root| traces::inline(root, read))?;
+        if !overrides.is_empty() {
+            document.rewrite(remove_lost_pins)?;
+        }
         let written = document.rewrite(expand)?;
         let spec: ScenarioSpec = document.read()?;
-        validate(&spec)
-            .and_then(|()| check_pins(&spec, &written, !overrides.is_empty()))
-            .map_err(|invalid| document.refused(invalid))?;
+        validate(&spec).and_then(|()| check_pins(&spec, &written)).map_err(|invalid| document.refused(invalid))?;
         let name = spec.name.clone().unwrap_or_else(|| escaped(stem(file_name)));
         Ok(Self { name, spec, document: written })
     }

@@ -28,14 +28,28 @@ fn is_quantity(text: &str) -> bool {
     is.contains(&true)
 }
 
-/// Checks that each pin of `[lab]` is a number of the scenario as it was written, and that its bounds are numbers. An
-/// override may have replaced a table with the number in it: then a pin may lead nowhere.
-pub(crate) fn check_pins(spec: &ScenarioSpec, written: &Node, has_overrides: bool) -> Result<(), Invalid> {
+/// Removes pins that lead nowhere, after overrides: one may have replaced a table with the pinned number in it.
+/// A run stores the scenario without them, and it must be valid.
+#[expect(clippy::unnecessary_wraps, reason = "as a document takes it")]
+pub(crate) fn remove_lost_pins(root: &mut Node) -> Result<(), Invalid> {
+    let numbers = numbers(root);
+    if let Some(pins) = root.at_mut(&["lab", "pins"]) {
+        pins.replace_elements(|pin| {
+            let key = pin.as_text().or_else(|| pin.text("key"));
+            let is_lost = key.is_some_and(|key| !numbers.iter().any(|number| number.path == key));
+            if is_lost { Vec::new() } else { vec![pin] }
+        });
+    }
+    Ok(())
+}
+
+/// Checks that each pin of `[lab]` is a number of the scenario as it was written, and that its bounds are numbers.
+pub(crate) fn check_pins(spec: &ScenarioSpec, written: &Node) -> Result<(), Invalid> {
     let Some(lab) = &spec.lab else { return Ok(()) };
     let numbers = numbers(written);
     for (index, pin) in lab.pins.iter().enumerate() {
         let at = Path::default().key("lab.pins").index(index);
-        if !has_overrides && !numbers.iter().any(|number| number.path == pin.key) {
+        if !numbers.iter().any(|number| number.path == pin.key) {
             let message = format!("the scenario has no number at `{}`", pin.key);
             let help = did_you_mean(&pin.key, numbers.iter().map(|number| number.path.as_str()));
             let help = help.unwrap_or_else(|| "write the value into the scenario, then pin its path".into());
@@ -76,8 +90,12 @@ transport = "tcp"
         let limit = "\"topology.star.bottleneck.queue.drop_tail.limit\"";
         assert!(load(limit, &[]).is_ok());
         assert!(load("{ key = \"duration\", from = \"1 s\", to = 3, label = \"Time\" }", &[]).is_ok());
-        // A comparison replaces the queue.
-        assert!(load(limit, &[("topology.star.bottleneck.queue", "dbl")]).is_ok());
+        // A comparison replaces the queue, and stores a scenario without the pin.
+        let pins = format!("{limit}, \"duration\"");
+        let compared = load(&pins, &[("topology.star.bottleneck.queue", "dbl")]).unwrap().to_toml();
+        let again = Scenario::load(&compared, "s.toml", &[]).unwrap();
+        let kept: Vec<_> = again.spec().lab.iter().flat_map(|lab| &lab.pins).map(|pin| pin.key.as_str()).collect();
+        assert_eq!(kept, ["duration"]);
         let refused = load("\"topology.star.bottleneck.rat\"", &[]).unwrap_err();
         assert!(refused.starts_with("the scenario has no number at `topology.star.bottleneck.rat`"), "{refused}");
         assert!(refused.contains("topology.star.bottleneck.rate"), "{refused}");
