@@ -135,5 +135,5 @@ PARTS = {
     "schedulers": Part("CPU time of each for a slot", example("forebay-switching", "schedulers"), scheduler_table),
     "guests": Part("decisions of disciplines written in Python", script("guests.py"), guest_table),
     "sweep": Part("CPU time of a sweep above that of its runs", script("sweep.py"), sweep_table, ["--runs", "50"]),
-    "browser": Part("speed in a browser", script("browser.py"), browser_table),
+    "browser": Part("speed in a browser", script("lab_speed.py"), browser_table),
 }

@@ -39,7 +39,7 @@ def measured(scenario: str) -> dict[str, Any]:
 
 def in_v8(scenario: Path, duration: str) -> tuple[list[float], str]:
     """The speeds of runs in one process, and the digest of their results."""
-    command = ["node", str(HERE / "browser.mjs"), str(ENGINE), str(scenario), duration, str(RUNS)]
+    command = ["node", str(HERE / "lab_speed.mjs"), str(ENGINE), str(scenario), duration, str(RUNS)]
     printed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return printed["speeds"], printed["digest"]
 

@@ -1,4 +1,5 @@
-// Runs a benchmark scenario in the engine of the lab, under V8: node browser.mjs ENGINE SCENARIO DURATION REPEATS. Prints
+// Runs a benchmark scenario in the engine of the lab, under V8: node lab_speed.mjs ENGINE SCENARIO DURATION REPEATS.
+// Prints
 // packet-hops a second of each run, in millions. The compiler optimises during the first runs.
 
 import { readFileSync } from "node:fs";
