@@ -1,6 +1,5 @@
 // Runs a benchmark scenario in the engine of the lab, under V8: node lab_speed.mjs ENGINE SCENARIO DURATION REPEATS.
-// Prints
-// packet-hops a second of each run, in millions. The compiler optimises during the first runs.
+// Prints packet-hops a second of each run, in millions. The compiler optimises during the first runs.
 
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
