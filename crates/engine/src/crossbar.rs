@@ -16,6 +16,7 @@ use crate::observe::phase_recorder::PhaseRecorder;
 use crate::observe::queue_counters::QueueRecord;
 use crate::observe::report::Report;
 use crate::observe::reported::QueueReport;
+use crate::observe::so_far::{QueueName, Show};
 use crate::packet::Packet;
 use crate::spec::{CrossbarSpec, Inputs};
 
@@ -245,6 +246,12 @@ impl Node for Crossbar {
         self.advance(left, until, channels);
         channels.give_back(packets);
         (until, self.next())
+    }
+
+    fn show(&self, show: &mut Show<'_>) {
+        for input in &self.inputs {
+            input.record.show(QueueName::Text(&input.name), show);
+        }
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

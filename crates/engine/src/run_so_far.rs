@@ -4,7 +4,6 @@ use forebay_qdisc::Span;
 
 use crate::driver::node::Node;
 use crate::observe::report::Report;
-use crate::observe::so_far::Of;
 
 /// The values of a time series so far.
 #[derive(Clone, Copy, Debug)]
@@ -41,18 +40,8 @@ impl<'a> RunSoFar<'a> {
         let interval_s = interval.seconds();
         for node in self.nodes.iter().flatten() {
             node.show(&mut |of, quantity, values, states| {
-                let full_name;
-                let (kind, name) = match of {
-                    Of::Flow(flow) => ("flow", self.report.flow_name(flow)),
-                    Of::Sender(flow) => ("sender", self.report.flow_name(flow)),
-                    Of::Queue(link) => ("queue", self.report.link_name(link)),
-                    Of::Link(link) => ("link", self.report.link_name(link)),
-                    Of::QueueFlow(link, flow) => {
-                        full_name = format!("{}/{}", self.report.link_name(link), self.report.flow_name(flow));
-                        ("queue_flow", &*full_name)
-                    }
-                };
-                show(SeriesSoFar { kind, name, quantity, interval_s, values, states });
+                let (kind, name) = self.report.component(of);
+                show(SeriesSoFar { kind, name: &name, quantity, interval_s, values, states });
             });
         }
     }

@@ -105,17 +105,9 @@ impl Drop for Folder {
     }
 }
 
-/// The scenarios of a folder of the repository, with their names.
-fn scenarios(folder: &str) -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
-    let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
-    let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    files.map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap())).collect()
-}
-
 /// Runs the scenarios of a folder for a short time, in which all their flows start.
 fn compare_all(folder: &str, least: usize) {
-    let scenarios = scenarios(folder);
+    let scenarios = networks::scenarios(folder);
     assert!(scenarios.len() >= least, "{folder}: {}", scenarios.len());
     for (path, text) in scenarios {
         let duration = match &text {

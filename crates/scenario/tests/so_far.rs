@@ -1,4 +1,4 @@
-//! Time series while a run goes on are those of its result.
+//! Time series during a run are those of its result.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use forebay_scenario::{Scenario, run, run_shown};
 
 /// Scenarios of all kinds of nodes, with their durations and the kinds of series that they show before the end.
-const SCENARIOS: [(&str, &str, &[&str]); 6] = [
+const SCENARIOS: [(&str, &str, &[&str]); 7] = [
     ("examples/first.toml", "1 s", &["flow", "link", "queue"]),
     ("examples/hops.toml", "1 s", &["flow", "link", "queue"]),
     ("examples/home.toml", "20 s", &["flow", "link", "queue"]),
     ("examples/ethernet.toml", "400 ms", &["flow", "queue"]),
     ("examples/switch.toml", "400 ms", &["flow", "link", "queue"]),
+    ("examples/campus.toml", "1 s", &["flow", "link", "queue"]),
     ("examples/wifi.toml", "20 s", &["flow", "link", "queue"]),
 ];
 

@@ -8,8 +8,6 @@ mod networks;
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
 
 use forebay_engine::{CrossbarLog, LoggedPacket, LoggedPause, PacketEvent, PacketLog, PauseLog, RunResult, Watched};
 use forebay_scenario::{Scenario, WatchSpec, memory_estimate, memory_estimate_watched, names, run, run_watched};
@@ -158,16 +156,8 @@ fn compare(scenario: &Scenario, most_queues: usize, has_warmup: bool) -> Watched
     watched
 }
 
-/// The scenarios of a folder of the repository, with their names.
-fn scenarios(folder: &str) -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
-    let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
-    let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    files.map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap())).collect()
-}
-
 fn compare_all(folder: &str, least: usize) {
-    let scenarios = scenarios(folder);
+    let scenarios = networks::scenarios(folder);
     assert!(scenarios.len() >= least, "{folder}: {}", scenarios.len());
     for (path, text) in scenarios {
         let duration = match &text {

@@ -190,7 +190,7 @@ export interface PauseLog {
   is_cut: boolean;
 }
 
-/** Values of series since the last call, while a run goes on: parts of the series that the result will have. */
+/** Values of series since the last call, during a run: parts of the series that the result will have. */
 export interface SeriesPart {
   kind: string;
   name: string;

@@ -274,7 +274,7 @@ impl Transmit {
             if *has_packets {
                 // The endpoint has counters of its own.
                 report.holds(u64::from(*backlog));
-                report.rate_limit(fields.flow, counters.record.series.take().and_then(|series| series.rate_limit));
+                report.sender_series(fields.flow, &counters.record);
             } else {
                 report.sender(fields.flow, std::mem::take(counters));
             }

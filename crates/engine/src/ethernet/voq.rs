@@ -73,6 +73,10 @@ impl VirtualQueue {
         let record = &mut counters.record;
         if let Some(series) = &mut record.series {
             series.rate_limit = reaction.as_ref().map(|_| Vec::new());
+            if matches!(supply, Supply::Endpoint) {
+                // The endpoint has its own.
+                series.sent = None;
+            }
         }
         let (len_bytes, ecn) = match supply {
             Supply::Generator { len_bytes, ecn, .. } => (len_bytes, ecn),

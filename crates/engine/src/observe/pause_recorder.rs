@@ -1,4 +1,4 @@
-//! Records when PAUSE stops a link, and when it goes on.
+//! Records when PAUSE stops a link, and when it releases it.
 
 use forebay_qdisc::Time;
 

@@ -10,9 +10,8 @@ use crate::observe::interval::MeasuredInterval;
 use crate::observe::packet_recorder::{SharedRecorder, Traits};
 use crate::observe::queue_counters::rows::RowOrder;
 use crate::observe::queue_series::{QueueSeries, WatchedFlow};
-use crate::observe::so_far::{Of, Show};
+use crate::observe::so_far::{Of, QueueName, Show};
 use crate::packet::Packet;
-use crate::spec::LinkId;
 
 const DROP_REASONS: usize = DropReason::ALL.len();
 
@@ -398,13 +397,13 @@ impl QueueRecord {
         Self { counters, discipline, series: None, watched: Vec::new(), rng, state_bytes: 0, recorder: None }
     }
 
-    /// Shows the series of the queue in front of `link`.
-    pub fn show(&self, link: LinkId, show: &mut Show<'_>) {
+    /// Shows the series of the queue, and of the flows that are watched there.
+    pub fn show(&self, queue: QueueName<'_>, show: &mut Show<'_>) {
         if let Some(series) = &self.series {
-            series.show(Of::Queue(link), show);
+            series.show(Of::Queue(queue), show);
         }
         for watched in &self.watched {
-            watched.show(link, show);
+            watched.show(queue, show);
         }
     }
 }

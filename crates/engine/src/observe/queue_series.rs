@@ -2,9 +2,8 @@
 
 use forebay_qdisc::FlowKey;
 
-use crate::observe::so_far::{Of, Show};
+use crate::observe::so_far::{Of, QueueName, Show};
 use crate::packet::{FlowId, flow_key};
-use crate::spec::LinkId;
 
 /// Shows a queue's gauges to a visitor.
 pub(crate) type Gauges<'a> = dyn Fn(&mut dyn FnMut(&'static str, f64)) + 'a;
@@ -29,7 +28,7 @@ impl QueueSeries {
         self.gauges.sample(gauges);
     }
 
-    pub fn show(&self, of: Of, show: &mut Show<'_>) {
+    pub fn show(&self, of: Of<'_>, show: &mut Show<'_>) {
         show(of, "length_packets", &self.length_packets, &[]);
         show(of, "length_bytes", &self.length_bytes, &[]);
         show(of, "dropped_packets", &self.dropped_packets, &[]);
@@ -59,7 +58,7 @@ impl GaugeSeries {
         }
     }
 
-    pub fn show(&self, of: Of, show: &mut Show<'_>) {
+    pub fn show(&self, of: Of<'_>, show: &mut Show<'_>) {
         for (gauge, values) in &self.columns {
             show(of, gauge, values, &[]);
         }
@@ -76,8 +75,8 @@ impl WatchedFlow {
         Self { flow, series: GaugeSeries::default() }
     }
 
-    pub fn show(&self, link: LinkId, show: &mut Show<'_>) {
-        self.series.show(Of::QueueFlow(link, self.flow), show);
+    pub fn show(&self, queue: QueueName<'_>, show: &mut Show<'_>) {
+        self.series.show(Of::QueueFlow(queue, self.flow), show);
     }
 
     pub fn key(&self) -> FlowKey {

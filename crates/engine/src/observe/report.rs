@@ -1,5 +1,6 @@
 //! Gathers the counters of all nodes, checks that every packet is accounted for, and makes the tables.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use forebay_qdisc::{Rate, Span};
@@ -10,17 +11,17 @@ use crate::observe::deadlock;
 use crate::observe::deadlock::PortWait;
 use crate::observe::delay_table::DelayTable;
 use crate::observe::digest::digest;
-use crate::observe::flow_counters::{ReceiveCounters, SendCounters};
+use crate::observe::flow_counters::{ReceiveCounters, SendCounters, SendRecord};
 use crate::observe::flow_table::FlowTable;
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::loss_counters::LossCounters;
 use crate::observe::outcomes::{Outcome, Outcomes};
 use crate::observe::queue_counters::{QueueCounters, QueueRecord, QueueTotals};
-use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
+use crate::observe::queue_series::FlowGauges;
 use crate::observe::report::logs::Logs;
 use crate::observe::reported::{AdapterReport, ControlCount, FlowLabels, LinkReport, PortReport, QueueReport};
 use crate::observe::results::RunResult;
-use crate::observe::sender_series::SenderSeries;
+use crate::observe::so_far::{Of, QueueName, Show};
 use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, adapter_table};
 use crate::observe::transfers::TransferSummary;
 use crate::observe::voice::{self, Playout};
@@ -171,15 +172,8 @@ impl Report {
         self.adapters.push(adapter);
     }
 
-    pub(crate) fn sender(&mut self, flow: FlowId, mut counters: SendCounters) {
-        if let Some(series) = counters.record.series.take() {
-            self.flow_series(flow, "sent_bps", series.sent);
-            self.flow_series(flow, "congestion_window_bytes", series.window);
-            self.rate_limit(flow, series.rate_limit);
-            if let Some(series) = series.sender {
-                self.sender_series(flow, series);
-            }
-        }
+    pub(crate) fn sender(&mut self, flow: FlowId, counters: SendCounters) {
+        self.sender_series(flow, &counters.record);
         let row = self.labels.rows.of(flow as usize);
         self.flows.sender(row, &counters);
         if let Some(record) = counters.record.transfers {
@@ -187,12 +181,13 @@ impl Report {
         }
     }
 
-    pub(crate) fn rate_limit(&mut self, flow: FlowId, series: Option<Vec<f64>>) {
-        self.flow_series(flow, "rate_limit_bps", series);
+    /// Adds the series of a sender, or of a limiter behind it.
+    pub(crate) fn sender_series(&mut self, flow: FlowId, record: &SendRecord) {
+        self.add_series(|show| record.show(flow, show));
     }
 
-    pub(crate) fn receiver(&mut self, flow: FlowId, mut counters: ReceiveCounters) {
-        self.flow_series(flow, "goodput_bps", counters.record.goodput_series.take().map(|series| series.0));
+    pub(crate) fn receiver(&mut self, flow: FlowId, counters: ReceiveCounters) {
+        self.add_series(|show| counters.record.show(flow, show));
         let row = self.labels.rows.of(flow as usize);
         self.delays.add(self.labels.group_number(row), &counters.delay);
         self.transfers.received(row, counters.record.stale);
@@ -201,7 +196,9 @@ impl Report {
 
     pub(crate) fn outcome(&mut self, flow: FlowId, outcome: Outcome) {
         for (quantity, values) in outcome.series {
-            self.flow_series(flow, quantity, Some(values).filter(|values| !values.is_empty()));
+            if !values.is_empty() {
+                self.add_series(|show| show(Of::Flow(flow), quantity, &values, &[]));
+            }
         }
         self.outcomes.add(self.labels.rows.of(flow as usize), outcome.kind, outcome.values);
     }
@@ -211,36 +208,33 @@ impl Report {
         self.playouts.insert(self.labels.rows.of(flow as usize), playout);
     }
 
-    fn flow_series(&mut self, flow: FlowId, quantity: &str, values: Option<Vec<f64>>) {
-        if values.is_some() {
-            let name = self.labels.name_of_flow(flow).to_owned();
-            self.push_series("flow", &name, quantity, values);
+    /// Copies the series that a component shows. `close` sets the interval.
+    fn add_series(&mut self, show_all: impl FnOnce(&mut Show<'_>)) {
+        let mut found = Vec::new();
+        show_all(&mut |of, quantity, values, states| {
+            let (kind, name) = self.component(of);
+            let (name, quantity) = (name.into_owned(), quantity.to_owned());
+            let (values, states) = (values.to_vec(), states.to_vec());
+            found.push(Series { kind, name, quantity, start_s: 0.0, interval_s: 0.0, values, states });
+        });
+        self.series.append(&mut found);
+    }
+
+    /// The kind and the name of a component.
+    pub(crate) fn component<'r>(&'r self, of: Of<'r>) -> (&'static str, Cow<'r, str>) {
+        let queue = |name: QueueName<'r>| match name {
+            QueueName::OfLink(link) => self.link_name(link),
+            QueueName::Text(name) => name,
+        };
+        match of {
+            Of::Flow(flow) => ("flow", self.labels.name_of_flow(flow).into()),
+            Of::Sender(flow) => ("sender", self.labels.name_of_flow(flow).into()),
+            Of::Queue(name) => ("queue", queue(name).into()),
+            Of::QueueFlow(name, flow) => {
+                ("queue_flow", format!("{}/{}", queue(name), self.labels.name_of_flow(flow)).into())
+            }
+            Of::Link(link) => ("link", self.link_name(link).into()),
         }
-    }
-
-    /// `close` sets the interval.
-    fn push_series(&mut self, kind: &'static str, name: &str, quantity: &str, values: Option<Vec<f64>>) {
-        if let Some(values) = values {
-            self.push_states(kind, name, quantity, (values, Vec::new()));
-        }
-    }
-
-    /// As `push_series`, with the names of the values.
-    fn push_states(
-        &mut self,
-        kind: &'static str,
-        name: &str,
-        quantity: &str,
-        (values, states): (Vec<f64>, Vec<&'static str>),
-    ) {
-        let (name, quantity) = (name.to_owned(), quantity.to_owned());
-        self.series.push(Series { kind, name, quantity, start_s: 0.0, interval_s: 0.0, values, states });
-    }
-
-    fn sender_series(&mut self, flow: FlowId, series: SenderSeries) {
-        let name = self.labels.name_of_flow(flow).to_owned();
-        self.push_states("sender", &name, "state", (series.state, series.names));
-        self.gauge_series("sender", &name, series.gauges);
     }
 
     pub(crate) fn measured(&self) -> MeasuredInterval {
@@ -251,8 +245,7 @@ impl Report {
         self.lost(&link.lost.all);
         self.duplicated(&link.duplicated);
         if let Some(series) = link.series.take() {
-            let name = self.link_name(link.number).to_owned();
-            self.push_series("link", &name, "utilization", Some(series));
+            self.add_series(|show| show(Of::Link(link.number), "utilization", &series, &[]));
         }
         if let Some(tracer) = link.tracer.take()
             && let Err(error) = tracer.close()
@@ -260,10 +253,6 @@ impl Report {
             self.trace_error.get_or_insert(error);
         }
         self.links.put(&link);
-    }
-
-    pub(crate) fn flow_name(&self, flow: FlowId) -> &str {
-        self.labels.name_of_flow(flow)
     }
 
     pub(crate) fn link_name(&self, link: LinkId) -> &str {
@@ -299,13 +288,7 @@ impl Report {
         queues.wait_mean_s.push(wait_ps as f64 / 1e12 / totals.departed as f64);
         queues.state_bytes.push(record.state_bytes);
         self.flows_at_queue(name, record, flow_gauges);
-        if let Some(series) = record.series.take() {
-            self.queue_series(name, series);
-        }
-        for watched in std::mem::take(&mut record.watched) {
-            let full_name = format!("{name}/{}", self.labels.name_of_flow(watched.flow));
-            self.gauge_series("queue_flow", &full_name, watched.series);
-        }
+        self.add_series(|show| record.show(QueueName::Text(name), show));
         if let Some(recorder) = record.recorder.take() {
             self.packets_of_queue(name, &mut recorder.lock());
         }
@@ -373,19 +356,6 @@ impl Report {
             self.violation.get_or_insert_with(|| {
                 format!("queue `{name}`: {of_queue} packets {what}, but {of_rows} in the rows of its flows")
             });
-        }
-    }
-
-    fn queue_series(&mut self, name: &str, series: QueueSeries) {
-        self.push_series("queue", name, "length_packets", Some(series.length_packets));
-        self.push_series("queue", name, "length_bytes", Some(series.length_bytes));
-        self.push_series("queue", name, "dropped_packets", Some(series.dropped_packets));
-        self.gauge_series("queue", name, series.gauges);
-    }
-
-    fn gauge_series(&mut self, kind: &'static str, name: &str, gauges: GaugeSeries) {
-        for (gauge, values) in gauges.columns {
-            self.push_series(kind, name, gauge, Some(values));
         }
     }
 

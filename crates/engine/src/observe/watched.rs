@@ -89,7 +89,7 @@ pub struct PauseLog {
     pub is_cut: bool,
 }
 
-/// A link, or a class on it, is stopped or goes on.
+/// A link, or a class on it, is stopped or released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedPause {
     /// When.

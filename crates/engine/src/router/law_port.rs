@@ -12,7 +12,7 @@ use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::queue_counters::QueueRecord;
 use crate::observe::report::Report;
 use crate::observe::reported::QueueReport;
-use crate::observe::so_far::Show;
+use crate::observe::so_far::{QueueName, Show};
 use crate::packet::Packet;
 
 /// A packet that was let in and has not begun its transmission. Two whole words, as [`Packet`] is four.
@@ -185,7 +185,7 @@ impl Node for LawPort {
     }
 
     fn show(&self, show: &mut Show<'_>) {
-        self.record.show(self.link.number(), show);
+        self.record.show(QueueName::OfLink(self.link.number()), show);
         self.link.show(show);
     }
 

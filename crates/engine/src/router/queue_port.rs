@@ -10,7 +10,7 @@ use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::queue_counters::QueueRecord;
 use crate::observe::report::Report;
 use crate::observe::reported::QueueReport;
-use crate::observe::so_far::Show;
+use crate::observe::so_far::{QueueName, Show};
 use crate::packet::Packet;
 use crate::router::counting_sink::CountingSink;
 
@@ -178,7 +178,7 @@ impl QueuePort {
 
     pub fn show_series(&self, show: &mut Show<'_>) {
         let Sender { link, record, .. } = &self.sender;
-        record.show(link.number(), show);
+        record.show(QueueName::OfLink(link.number()), show);
         link.show(show);
     }
 

@@ -1,4 +1,4 @@
-//! Random networks of every topology but `topology.ethernet`, as scenarios.
+//! Random networks of every topology but `topology.ethernet`, as scenarios; and those of the repository.
 //!
 //! All links of a network take their rates and delays from two of each, so that much happens at one instant. A run is
 //! as long as a few thousand packets at the higher rate, and no delay is longer than a part of that.
@@ -8,6 +8,8 @@ mod mixed;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 use std::sync::LazyLock;
 
 use forebay_scenario::{PortSpec, choices};
@@ -461,4 +463,12 @@ pub fn network() -> impl Strategy<Value = String> {
             filled(&text, rates, delays, duration_ps)
         },
     )
+}
+
+/// The scenarios of a folder of the repository, with their names.
+pub fn scenarios(folder: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    files.map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap())).collect()
 }

@@ -9,7 +9,7 @@ use crate::ethernet::port::SwitchPort;
 use crate::ethernet::switch::{EthernetSwitch, release_one};
 use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
-use crate::observe::so_far::Show;
+use crate::observe::so_far::{QueueName, Show};
 
 impl EthernetSwitch {
     /// A transmission has ended, the link is free, or a pause has ended.
@@ -202,7 +202,7 @@ impl Node for EthernetSwitch {
 
     fn show(&self, show: &mut Show<'_>) {
         for port in &self.ports {
-            port.record.show(port.link.number(), show);
+            port.record.show(QueueName::OfLink(port.link.number()), show);
             port.link.show(show);
         }
     }
