@@ -8,7 +8,7 @@ import type { Fault, ReplayResult } from "../engine/protocol";
 import { askForChoices, choices } from "./choices";
 import { DisciplineOptions } from "./compare-bar";
 import { engine } from "./current-engine";
-import type { Job } from "./engine";
+import type { Running } from "./engine";
 import { PivotTable, type Quantity } from "./pivot-table";
 import { flowTables, queueRows, replayDelays, replayModels } from "./replay-figures";
 import { sentence } from "./results";
@@ -39,7 +39,7 @@ const state = {
   fitted: signal<readonly string[]>([]),
 };
 
-let job: Job<ReplayResult> | undefined;
+let job: Running<ReplayResult> | undefined;
 let turn = 0;
 
 async function replay(): Promise<void> {

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Facts, Fault, Override, RunResult } from "../engine/protocol";
-import type { Engine, Job, RunOptions } from "./engine";
+import type { Engine, Running, RunOptions } from "./engine";
 import { Session } from "./session";
 
 const QUEUE = "topology.star.bottleneck.queue";
@@ -63,7 +63,7 @@ function fakeEngine(python_classes: string[] = []): { engine: Engine; runs: Run[
     choices: async () => [],
     schema: async () => ({}),
     fitted: async (_, __, limit) => [["limit", limit ?? "1 packets"]],
-    run(text, options): Job<RunResult> {
+    run(text, options = {}): Running<RunResult> {
       const run: Run = { text, options, finish: () => undefined, isCancelled: false };
       runs.push(run);
       const ended = new Promise<{ result: RunResult } | { fault: Fault } | "cancelled">(resolve => {
@@ -243,7 +243,7 @@ test("charts keep the run before until the next one has values", async () => {
   await pass(1);
   const lengths = () => session.columns.value[0]?.recording.find("queue", "length_packets")[0];
   expect([...(lengths()?.values ?? [])]).toEqual([5, 5, 5]);
-  runs[1]?.options.onProgress(0.3, [{ ...series, first: 0, values: Float64Array.of(1) }]);
+  runs[1]?.options.onProgress?.(0.3, [{ ...series, first: 0, values: Float64Array.of(1) }]);
   expect([...(lengths()?.values ?? [])]).toEqual([1, 5, 5]);
   expect(lengths()?.filled).toBe(1);
 });

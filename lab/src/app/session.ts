@@ -6,7 +6,7 @@ import { Recording } from "../charts/recording";
 import type { Facts, Fault, Override, Pin, QueuePlace, RunResult, Value, Watch } from "../engine/protocol";
 import { queuesOf, type Shared } from "../share/shared";
 import { defaultPlace, placesOf, queueOverrides, seriesOverrides } from "./contenders";
-import type { Engine, Files, Job } from "./engine";
+import type { Engine, Files, Running } from "./engine";
 
 /** A discipline of a comparison; undefined: the queue as it is written. */
 export type Contender = string | undefined;
@@ -27,7 +27,7 @@ export class Column {
   readonly version = signal(0);
   recording = new Recording(0);
   overrides: Override[] = [];
-  job: Job<RunResult> | undefined;
+  job: Running<RunResult> | undefined;
 
   constructor(contender: Contender) {
     this.contender = contender;

@@ -1,15 +1,15 @@
 // The VOQs of a crossbar and its matching in each phase.
 
-import { useSignal } from "@preact/signals";
-import { useId, useMemo, useRef } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { CrossbarLog } from "../engine/protocol";
 import { type Clock, nearest } from "./clock";
 import { CrossbarScene } from "./crossbar-scene";
+import { Picture, TableOnDemand, ViewFrame } from "./frame";
 import { useClock, useDrawing, useSame, useTextTime, useTheme, useTimelines, useWidth } from "./hooks";
 import { LiveText } from "./live-text";
 import { CrossbarModel } from "./model/crossbar";
 import { formatCount, plural } from "./model/format";
-import { handleKey, keysFor, Playback, timeText } from "./playback";
+import { timeText } from "./playback";
 import { SavePicture } from "./save-picture";
 import { isMotionReduced } from "./theme";
 import "./packets.css";
@@ -45,25 +45,15 @@ export function CrossbarView(props: CrossbarViewProps) {
   const timelines = useMemo(() => models.filter(model => model.phaseCount > 0), [models]);
   const pace = useMemo(() => paceOf(timelines), [timelines]);
   useTimelines(clock, timelines, pace);
-  const help = useId();
   const hasControls = props.hasControls ?? props.clock === undefined;
   if (models.length === 0) return <p class="pk pk-empty">No crossbar was recorded.</p>;
   return (
-    <section
-      class="pk"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: the keys of the view need the focus.
-      tabIndex={0}
-      aria-label="Crossbar"
-      aria-describedby={help}
-      onKeyDown={event => {
-        if (keysFor(event) && handleKey(clock, event)) event.preventDefault();
-      }}
+    <ViewFrame
+      label="Crossbar"
+      keys="Space plays and pauses, Left and Right step to the previous and next phase, Plus and Minus change the speed."
+      clock={clock}
+      hasControls={hasControls}
     >
-      <p class="pk-sr" id={help}>
-        Keys: Space plays and pauses, Left and Right step to the previous and next phase, Plus and Minus change the
-        speed.
-      </p>
-      {hasControls && <Playback clock={clock} />}
       <p class="pk-note">
         A row is an input, a column is an output; a stronger color means that more waits. A frame and a line show to
         which output this phase matches an input. An empty circle has no match.
@@ -77,20 +67,18 @@ export function CrossbarView(props: CrossbarViewProps) {
           models.map(model => `${models.length > 1 ? `${model.label}: ` : ""}${phaseText(model, time_s)}.`).join(" ")
         }
       />
-    </section>
+    </ViewFrame>
   );
 }
 
 function Crossbar({ model, clock, hasLabel }: { model: CrossbarModel; clock: Clock; hasLabel: boolean }) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const tip = useRef<HTMLDivElement>(null);
   const scene = useRef<CrossbarScene | undefined>(undefined);
   const drawn = useRef<unknown[]>([]);
   const width = useWidth(box);
   const theme = useTheme(box);
   const text_s = useTextTime(clock);
-  const isOpen = useSignal(false);
 
   useDrawing(box, () => {
     const look = theme.value;
@@ -112,42 +100,23 @@ function Crossbar({ model, clock, hasLabel }: { model: CrossbarModel; clock: Clo
     return false;
   });
 
-  const point = (event: PointerEvent) => {
-    const area = canvas.current?.getBoundingClientRect();
-    const element = tip.current;
-    if (!area || !element) return;
-    const x = event.clientX - area.left;
-    const y = event.clientY - area.top;
+  const tipAt = (x: number, y: number) => {
     const voq = scene.current?.find(x, y);
     const phase = model.phaseAt(clock.time_s.peek());
-    element.hidden = voq === undefined || phase === undefined;
-    if (!voq || phase === undefined) return;
-    const length = model.length(phase, voq.input, voq.output);
-    const isMatched = model.match(phase, voq.input) === voq.output;
-    element.textContent = `input ${voq.input + 1} to output ${voq.output + 1}: ${formatCount(length)} in the VOQ${isMatched ? ", matched" : ""}`;
-    const left = Math.min(Math.max(x - element.offsetWidth / 2, 0), Math.max(area.width - element.offsetWidth, 0));
-    element.style.transform = `translate(${Math.round(left)}px, ${Math.round(y - element.offsetHeight - 12)}px)`;
+    if (!voq || phase === undefined) return undefined;
+    const { input, output } = voq;
+    const isMatched = model.match(phase, input) === output;
+    const waiting = formatCount(model.length(phase, input, output));
+    return `input ${input + 1} to output ${output + 1}: ${waiting} in the VOQ${isMatched ? ", matched" : ""}`;
   };
 
   return (
     <div class="pk-queue">
       {hasLabel && <h4 class="pk-label">{model.label}</h4>}
-      <div
-        class="pk-scene"
-        ref={box}
-        onPointerMove={point}
-        onPointerDown={point}
-        onPointerLeave={() => {
-          if (tip.current) tip.current.hidden = true;
-        }}
-      >
-        <canvas
-          ref={canvas}
-          role="img"
-          aria-label={`Picture of the crossbar ${model.label}; the text below describes it`}
-        />
-        <div class="pk-tip" ref={tip} hidden />
-      </div>
+      <Picture
+        {...{ box, canvas, tipAt }}
+        label={`Picture of the crossbar ${model.label}; the text below describes it`}
+      />
       <p class="pk-state">
         <b class="pk-clock">t = {timeText(clock, text_s.value)}:</b> {phaseText(model, text_s.value)}.
       </p>
@@ -157,17 +126,10 @@ function Crossbar({ model, clock, hasLabel }: { model: CrossbarModel; clock: Clo
         </p>
       )}
       <div class="pk-tools">
-        <details
-          class="pk-events"
-          onToggle={event => {
-            isOpen.value = event.currentTarget.open;
-          }}
-        >
-          <summary>
-            Table<span class="pk-sr"> of the VOQs of {model.label}</span>
-          </summary>
-          {isOpen.value && <VoqTable model={model} phase={model.phaseAt(text_s.value)} />}
-        </details>
+        <TableOnDemand
+          of={`the VOQs of ${model.label}`}
+          table={() => <VoqTable model={model} phase={model.phaseAt(text_s.value)} />}
+        />
         <SavePicture canvas={canvas} name={model.label} clock={clock} />
       </div>
     </div>

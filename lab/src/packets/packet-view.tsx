@@ -1,10 +1,11 @@
 // Packets in queues before their links: one view, or several of the same traffic next to each other.
 
 import { useSignal } from "@preact/signals";
-import { useId, useMemo, useRef } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { PacketLog, PauseLog } from "../engine/protocol";
 import { type Clock, nearest } from "./clock";
 import { flowLook } from "./colors";
+import { Picture, TableOnDemand, ViewFrame } from "./frame";
 import type { Arrangement, Extent } from "./geometry";
 import { useClock, useDrawing, useSame, useTextTime, useTheme, useTimelines, useWidth } from "./hooks";
 import { LiveText } from "./live-text";
@@ -13,7 +14,7 @@ import { planSeries, type SeriesPlan } from "./model/flows";
 import { formatBytes, formatSpan, plural } from "./model/format";
 import { PacketModel } from "./model/packets";
 import { PauseModel } from "./model/pause";
-import { handleKey, keysFor, Playback, timeText } from "./playback";
+import { timeText } from "./playback";
 import { SavePicture } from "./save-picture";
 import { QueueScene } from "./scene";
 import { isMotionReduced } from "./theme";
@@ -43,6 +44,9 @@ export interface PacketViewProps {
   arrangement?: Arrangement | undefined;
 }
 
+const KEYS =
+  "Space plays and pauses, Left and Right step to the previous and next event, with Shift to the previous and next drop, " +
+  "M to the next mark, Plus and Minus change the speed, L shows a lane for each flow.";
 const MOST_LANES = 10;
 const MOST_LEGEND = 14;
 const MOST_QUEUES = 4;
@@ -76,7 +80,6 @@ export function PacketView(props: PacketViewProps) {
   useTimelines(clock, timelines, pace);
   const arrangement = useSignal<Arrangement>(props.arrangement ?? "auto");
   const isolated = useSignal<number | undefined>(undefined);
-  const help = useId();
   const hasControls = props.hasControls ?? props.clock === undefined;
   const canLane = models.some(model => model.log.flow_names.length > 1);
 
@@ -84,24 +87,17 @@ export function PacketView(props: PacketViewProps) {
     return <p class="pk pk-empty">No packet passed {listOf(idle)} in this time.</p>;
   if (shown.length === 0) return <p class="pk pk-empty">No packets were recorded.</p>;
   return (
-    <section
-      class="pk"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: the keys of the view need the focus.
-      tabIndex={0}
-      aria-label={shown.length === 1 ? "Packets in the queue" : "Packets in the queues, compared"}
-      aria-describedby={help}
-      onKeyDown={event => {
-        if (!keysFor(event)) return;
-        if (event.key === "l" && canLane) arrangement.value = arrangement.value === "lanes" ? "auto" : "lanes";
-        else if (!handleKey(clock, event)) return;
-        event.preventDefault();
+    <ViewFrame
+      label={shown.length === 1 ? "Packets in the queue" : "Packets in the queues, compared"}
+      keys={KEYS}
+      clock={clock}
+      hasControls={hasControls}
+      onKey={key => {
+        if (key !== "l" || !canLane) return false;
+        arrangement.value = arrangement.value === "lanes" ? "auto" : "lanes";
+        return true;
       }}
     >
-      <p class="pk-sr" id={help}>
-        Keys: Space plays and pauses, Left and Right step to the previous and next event, with Shift to the previous and
-        next drop, M to the next mark, Plus and Minus change the speed, L shows a lane for each flow.
-      </p>
-      {hasControls && <Playback clock={clock} />}
       <div class="pk-bar">
         <Legend plan={plan} isolated={isolated} hasMarks={models.some(model => model.marks.length > 0)} />
         <fieldset class="pk-choice">
@@ -169,7 +165,7 @@ export function PacketView(props: PacketViewProps) {
             .join(" ")
         }
       />
-    </section>
+    </ViewFrame>
   );
 }
 
@@ -245,7 +241,6 @@ interface QueueProps {
 function Queue({ model, pauses, hasLabel, clock, plan, extent, arrangement, isolated }: QueueProps) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const tip = useRef<HTMLDivElement>(null);
   const scene = useRef<QueueScene | undefined>(undefined);
   const width = useWidth(box);
   const theme = useTheme(box);
@@ -281,19 +276,13 @@ function Queue({ model, pauses, hasLabel, clock, plan, extent, arrangement, isol
     });
   });
 
-  const point = (event: PointerEvent) => {
-    const area = canvas.current?.getBoundingClientRect();
-    const element = tip.current;
-    if (!area || !element || !scene.current) return;
-    const x = event.clientX - area.left;
-    const y = event.clientY - area.top;
-    const found = scene.current.find(x, y);
-    element.hidden = found === undefined;
-    if (!found) return;
+  const tipAt = (x: number, y: number) => {
+    const found = scene.current?.find(x, y);
+    if (!found) return undefined;
     const { packet, where } = found;
     const since_s = model.enqueuedAt_s(packet);
     const waited = since_s === undefined ? "" : formatSpan(Math.max(clock.time_s.peek() - since_s, 0));
-    element.textContent = [
+    return [
       `${model.log.flow_names[model.flowOf(packet)] ?? ""}, packet ${model.nameOf(packet)}`,
       formatBytes(model.bytesOf(packet)),
       where === "link" ? "on the link" : waited && `queued for ${waited}`,
@@ -301,30 +290,13 @@ function Queue({ model, pauses, hasLabel, clock, plan, extent, arrangement, isol
     ]
       .filter(part => part !== "")
       .join(" · ");
-    const left = Math.min(Math.max(x - element.offsetWidth / 2, 0), Math.max(area.width - element.offsetWidth, 0));
-    element.style.transform = `translate(${Math.round(left)}px, ${Math.round(y - element.offsetHeight - 12)}px)`;
   };
 
   const last = lastEventText(model, text_s.value);
   return (
     <div class="pk-queue">
       {hasLabel && <h4 class="pk-label">{model.label}</h4>}
-      <div
-        class="pk-scene"
-        ref={box}
-        onPointerMove={point}
-        onPointerDown={point}
-        onPointerLeave={() => {
-          if (tip.current) tip.current.hidden = true;
-        }}
-      >
-        <canvas
-          ref={canvas}
-          role="img"
-          aria-label={`Picture of the queue ${model.label}; the text below describes it`}
-        />
-        <div class="pk-tip" ref={tip} hidden />
-      </div>
+      <Picture {...{ box, canvas, tipAt }} label={`Picture of the queue ${model.label}; the text below describes it`} />
       <p class="pk-state">
         <b class="pk-clock">t = {timeText(clock, text_s.value)}:</b> {stateText(model, text_s.value, plan.groups)}.
         {last && <span class="pk-last"> Last event: {last}.</span>}
@@ -336,7 +308,7 @@ function Queue({ model, pauses, hasLabel, clock, plan, extent, arrangement, isol
         </p>
       )}
       <div class="pk-tools">
-        <EventTable model={model} clock={clock} />
+        <TableOnDemand title="Next events" of={model.label} table={() => <EventRows model={model} clock={clock} />} />
         <SavePicture canvas={canvas} name={model.label} clock={clock} series={plan.series.slice(0, MOST_LEGEND)} />
       </div>
     </div>
@@ -345,23 +317,6 @@ function Queue({ model, pauses, hasLabel, clock, plan, extent, arrangement, isol
 
 const PAST = 3;
 const NEXT = 9;
-
-function EventTable({ model, clock }: { model: PacketModel; clock: Clock }) {
-  const isOpen = useSignal(false);
-  return (
-    <details
-      class="pk-events"
-      onToggle={event => {
-        isOpen.value = event.currentTarget.open;
-      }}
-    >
-      <summary>
-        Next events<span class="pk-sr"> of {model.label}</span>
-      </summary>
-      {isOpen.value && <EventRows model={model} clock={clock} />}
-    </details>
-  );
-}
 
 function EventRows({ model, clock }: { model: PacketModel; clock: Clock }) {
   const text_s = useTextTime(clock);

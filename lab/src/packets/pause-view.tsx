@@ -2,14 +2,15 @@
 
 import { useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useId, useMemo, useRef } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { PauseLog } from "../engine/protocol";
 import { type Clock, nearest } from "./clock";
+import { TableOnDemand, ViewFrame } from "./frame";
 import { useClock, useDrawing, useSame, useTextTime, useTheme, useTimelines, useWidth } from "./hooks";
 import { LiveText } from "./live-text";
 import { formatSpan, plural } from "./model/format";
 import { className, PauseModel, type PauseRow, stopsAll } from "./model/pause";
-import { handleKey, keysFor, Playback, timeText } from "./playback";
+import { timeText } from "./playback";
 import { SavePicture } from "./save-picture";
 import { shortened } from "./scene";
 import "./packets.css";
@@ -40,8 +41,6 @@ export function PauseView(props: PauseViewProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const isNear = useSignal(false);
   const isWhole = useSignal(false);
-  const isOpen = useSignal(false);
-  const help = useId();
   const text_s = useTextTime(clock);
   const hasControls = props.hasControls ?? props.clock === undefined;
   if (model.rows.length === 0) return <p class="pk pk-empty">PAUSE stopped no link.</p>;
@@ -49,21 +48,12 @@ export function PauseView(props: PauseViewProps) {
   const hidden = model.rows.length - rows.length;
   const cut = logs.filter(log => log.is_cut);
   return (
-    <section
-      class="pk"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: the keys of the view need the focus.
-      tabIndex={0}
-      aria-label="PAUSE"
-      aria-describedby={help}
-      onKeyDown={event => {
-        if (keysFor(event) && handleKey(clock, event)) event.preventDefault();
-      }}
+    <ViewFrame
+      label="PAUSE"
+      keys="Space plays and pauses, Left and Right step to the previous and next change, Plus and Minus change the speed."
+      clock={clock}
+      hasControls={hasControls}
     >
-      <p class="pk-sr" id={help}>
-        Keys: Space plays and pauses, Left and Right step to the previous and next change, Plus and Minus change the
-        speed.
-      </p>
-      {hasControls && <Playback clock={clock} />}
       <div class="pk-bar">
         <ul class="pk-legend" aria-label="Legend">
           <li class="pk-key">
@@ -119,21 +109,14 @@ export function PauseView(props: PauseViewProps) {
         </p>
       )}
       <div class="pk-tools">
-        <details
-          class="pk-events"
-          onToggle={event => {
-            isOpen.value = event.currentTarget.open;
-          }}
-        >
-          <summary>
-            Table<span class="pk-sr"> of links that PAUSE stops</span>
-          </summary>
-          {isOpen.value && <PauseTable model={model} clock={clock} time_s={text_s.value} />}
-        </details>
+        <TableOnDemand
+          of="links that PAUSE stops"
+          table={() => <PauseTable model={model} clock={clock} time_s={text_s.value} />}
+        />
         <SavePicture canvas={canvas} name={model.label} clock={clock} />
       </div>
       <LiveText clock={clock} text={time_s => `${pauseText(model, time_s)}.`} />
-    </section>
+    </ViewFrame>
   );
 }
 
