@@ -1,4 +1,4 @@
-"""Speed of the engine of the lab under V8, as in a browser, compared with that of `forebay run`.
+"""Speed of the lab's engine in a worker of its page, in Chromium, compared with that of `forebay run`.
 
 Both run one after the other, so that a machine whose speed drifts slows both. Prints a JSON document.
 """
@@ -6,46 +6,91 @@ Both run one after the other, so that a machine whose speed drifts slows both. P
 import json
 import shutil
 import statistics
-import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import forebay as fb
+from forebay.lab import server, site
 
 HERE = Path(__file__).resolve().parent
-ENGINE = HERE.parent / "lab" / "src" / "engine" / "wasm"
 SECONDS = {"a": 100.0, "b": 100.0, "c": 5.0}
 """Simulated time: about 0.1 to 0.5 s of CPU time each."""
 RUNS = 12
-"""In one process. V8 optimises during the first ones, as in a page; the best one counts on both sides."""
+"""In one worker. The browser optimises during the first ones; the best one counts on both sides."""
 ROUNDS = 3
 
+# Runs a scenario several times in a new worker of the page, whose files have these names.
+SPEEDS = """
+    const [files, text, duration, runs, done] = arguments;
+    const engine = new Worker(files.worker, { type: 'module' });
+    const speeds = [];
+    const end = (answer) => { engine.terminate(); done(answer); };
+    const ask = () => {
+      const request = { kind: 'run', text, overrides: [['duration', duration]], files: {} };
+      engine.postMessage({ id: speeds.length, request });
+    };
+    engine.onerror = (event) => end({ fault: event.message });
+    engine.onmessage = ({ data }) => {
+      if ('progress' in data) return;
+      if (!('done' in data)) return end({ fault: JSON.stringify(data) });
+      const { engine: meter, digest } = data.done;
+      speeds.push(meter.packet_hops / meter.cpu_s / 1e6);
+      if (speeds.length === runs) end({ speeds, digest }); else ask();
+    };
+    WebAssembly.compileStreaming(fetch(files.module)).then((module) => {
+      engine.postMessage({ module });
+      ask();
+    }, (error) => end({ fault: String(error) }));
+"""
 
-def measured(scenario: str) -> dict[str, Any]:
+
+def measured(page: Any, scenario: str) -> dict[str, Any]:
     """Packet-hops a CPU second of both in millions: the medians of the best of each round."""
     path = HERE / "scenarios" / f"{scenario}.toml"
     duration = f"{SECONDS[scenario]:g} s"
+    names = {"worker": "worker-*.js", "module": "forebay_wasm_bg-*.wasm"}
+    files = {key: next(name for name in site.load() if Path(name).match(names[key])) for key in names}
     native, browser = [], []
     for _ in range(ROUNDS):
-        engine, digest = in_v8(path, duration)
+        answer = page.execute_async_script(SPEEDS, files, path.read_text(encoding="utf-8"), duration, RUNS)
+        if "fault" in answer:
+            sys.exit(f"{scenario}: {answer['fault']}")
         shortened = fb.Scenario.load(path, {"duration": duration})
         results = [fb.run(shortened) for _ in range(RUNS)]
-        if results[0].digest != digest:
+        if results[0].digest != answer["digest"]:
             sys.exit(f"{scenario}: the engine of the lab gives another digest than `forebay run`: build both again")
-        browser.append(max(engine))
+        browser.append(max(answer["speeds"]))
         native.append(max(result.engine.packet_hops_per_cpu_s for result in results) / 1e6)
     return {"scenario": scenario, "native": statistics.median(native), "browser": statistics.median(browser)}
 
 
-def in_v8(scenario: Path, duration: str) -> tuple[list[float], str]:
-    """The speeds of runs in one process, and the digest of their results."""
-    command = ["node", str(HERE / "lab_speed.mjs"), str(ENGINE), str(scenario), duration, str(RUNS)]
-    printed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    return printed["speeds"], printed["digest"]
+def main() -> None:
+    """Measures all scenarios in one browser."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    driver = shutil.which("chromedriver")
+    if browser is None or driver is None or not (site.FOLDER / site.START).is_file():
+        sys.exit("needs Chromium with its driver (apt-get install chromium chromium-driver), and the lab: make lab")
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    # A container has neither a sandbox of its own nor much shared memory.
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
+        options.add_argument(argument)
+    with server.Server(site.load()) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        page = webdriver.Chrome(options=options, service=Service(driver))
+        try:
+            page.set_script_timeout(300)
+            page.get(running.address)
+            print(json.dumps({"browser": [measured(page, scenario) for scenario in SECONDS]}))
+        finally:
+            page.quit()
+            running.shutdown()
 
 
 if __name__ == "__main__":
-    if shutil.which("node") is None or not (ENGINE / "forebay_wasm.js").exists():
-        sys.exit("needs Node, and the engine of the lab: make lab")
-    print(json.dumps({"browser": [measured(scenario) for scenario in SECONDS]}))
+    main()

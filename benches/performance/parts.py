@@ -112,7 +112,7 @@ def browser_table(runs: Entries) -> Table:
     table = Table(
         "Packet-hops per second in the lab, millions (goal)", ("scenario", "command line", "browser", "ratio")
     )
-    table.note = "The engine of the lab under V8, which browsers use, and `forebay run`; one thread each."
+    table.note = "The engine of the lab in a worker of its page, in Chromium, and `forebay run`; one thread each."
     for entry in runs:
         ratio = judged(entry["browser"] / entry["native"], 2, goals.LEAST_SHARE_IN_BROWSER)
         table.add(entry["scenario"], f"{entry['native']:.1f}", f"{entry['browser']:.1f}", ratio)

@@ -60,8 +60,10 @@ impl Rate {
         // Of all but giant packets the picoseconds of all bits fit into 64 bits, which are divided several times
         // faster.
         let rate = self.0.get();
-        let rounded = bytes.checked_mul(8 * PICOSECONDS_PER_SECOND).and_then(|bits| bits.checked_add(rate / 2));
-        if let Some(bit_picoseconds) = rounded {
+        const PER_BYTE: u64 = 8 * PICOSECONDS_PER_SECOND;
+        if bytes <= u64::MAX / PER_BYTE
+            && let Some(bit_picoseconds) = (bytes * PER_BYTE).checked_add(rate / 2)
+        {
             return Span::from_picoseconds(bit_picoseconds / rate);
         }
         let rate = u128::from(rate);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use forebay_qdisc::Time;
 
 use crate::driver::node::Channels;
-use crate::host::endpoint::MadeEndpoint;
+use crate::host::endpoint::AnyEndpoint;
 use crate::host::outbox::{Exit, Outbox};
 use crate::host::send_path::SendPath;
 use crate::host::several::{Endpoints, HostEndpoint};
@@ -16,7 +16,7 @@ use crate::packet::Packet;
 /// Parts of `Attached`. A (flow, direction) is a number, as in [`Packet::direction_index`].
 #[derive(Default)]
 pub(crate) struct AttachedParts {
-    pub endpoints: Vec<MadeEndpoint>,
+    pub endpoints: Vec<AnyEndpoint>,
     /// By endpoint.
     pub salts: Vec<u32>,
     /// (flow, direction) and the endpoint that receives its packets, or the virtual output queue of those sent.

@@ -4,6 +4,7 @@ use forebay_qdisc::Time;
 
 use crate::host::outbox::Outbox;
 use crate::host::tcp::{TcpSink, TcpSource};
+use crate::host::udp::UdpSink;
 use crate::observe::report::Report;
 use crate::observe::so_far::Show;
 use crate::packet::Packet;
@@ -38,19 +39,57 @@ pub(crate) trait Endpoint: Send {
     fn prefetch_further(&self) {}
 }
 
-/// An endpoint on its way to its host.
-pub(crate) enum MadeEndpoint {
+/// An endpoint of any kind. The kinds to which most packets go are called without a table of functions.
+pub(crate) enum AnyEndpoint {
     TcpSource(Box<TcpSource>),
     TcpSink(Box<TcpSink>),
+    UdpSink(Box<UdpSink>),
     Other(Box<dyn Endpoint>),
 }
 
-impl MadeEndpoint {
-    pub fn boxed(self) -> Box<dyn Endpoint> {
-        match self {
-            Self::TcpSource(source) => source,
-            Self::TcpSink(sink) => sink,
-            Self::Other(other) => other,
+/// `$call` with the endpoint in `$any` as `$end`.
+macro_rules! with {
+    ($any:expr, $end:ident => $call:expr) => {
+        match $any {
+            AnyEndpoint::TcpSource($end) => $call,
+            AnyEndpoint::TcpSink($end) => $call,
+            AnyEndpoint::UdpSink($end) => $call,
+            AnyEndpoint::Other($end) => $call,
         }
+    };
+}
+
+impl Endpoint for AnyEndpoint {
+    #[inline]
+    fn next(&self) -> Time {
+        with!(self, end => end.next())
+    }
+
+    #[inline]
+    fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
+        with!(self, end => end.receive(packet, out));
+    }
+
+    #[inline]
+    fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+        with!(self, end => end.expire(now, out));
+    }
+
+    fn show(&self, show: &mut Show<'_>) {
+        with!(self, end => end.show(show));
+    }
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        with!(self, endpoint => endpoint.finish(end, report));
+    }
+
+    #[inline]
+    fn prefetch(&self) {
+        with!(self, end => end.prefetch());
+    }
+
+    #[inline]
+    fn prefetch_further(&self) {
+        with!(self, end => end.prefetch_further());
     }
 }

@@ -13,7 +13,7 @@ use crate::error::RunError;
 use crate::host::application::{Role, SharedKind};
 use crate::host::cells::{CellFlow, CellSource, CellSourceParts};
 use crate::host::connection::{Connections, End};
-use crate::host::endpoint::MadeEndpoint;
+use crate::host::endpoint::AnyEndpoint;
 use crate::host::send_path::SendPath;
 use crate::host::tcp::{
     Acknowledger, Bulk, TcpSink, TcpSource, TransferSink, TransferSource, TransferSourceParts, Transmitter,
@@ -216,7 +216,7 @@ impl Endpoints<'_> {
     ///
     /// # Errors
     /// If its flow consists of frames, which have adapters for ends.
-    pub fn make(&self, endpoint: EndpointId) -> Result<MadeEndpoint, RunError> {
+    pub fn make(&self, endpoint: EndpointId) -> Result<AnyEndpoint, RunError> {
         let (index, is_source) = self.flow(endpoint);
         let spec = self.flows.get(index);
         let context = self.context(index, spec);
@@ -225,12 +225,12 @@ impl Endpoints<'_> {
             Transport::Udp { header_bytes, call, .. } if !is_source => {
                 let sink = udp_sink(*header_bytes);
                 match call.and_then(|call| call.jitter_buffer) {
-                    Some(jitter_buffer) => MadeEndpoint::Other(Box::new(CallSink::new(sink, jitter_buffer))),
-                    None => MadeEndpoint::Other(Box::new(sink)),
+                    Some(jitter_buffer) => AnyEndpoint::Other(Box::new(CallSink::new(sink, jitter_buffer))),
+                    None => AnyEndpoint::UdpSink(Box::new(sink)),
                 }
             }
             Transport::Udp { pattern, length, ecn, .. } => {
-                MadeEndpoint::Other(Box::new(UdpSource::new(UdpSourceParts {
+                AnyEndpoint::Other(Box::new(UdpSource::new(UdpSourceParts {
                     context,
                     pattern: pattern.clone(),
                     length: *length,
@@ -242,14 +242,14 @@ impl Endpoints<'_> {
                 })))
             }
             &Transport::Ping(ping) if is_source => {
-                MadeEndpoint::Other(Box::new(PingSource::new(context, ping, [spec.start, spec.stop], self.sampled)))
+                AnyEndpoint::Other(Box::new(PingSource::new(context, ping, [spec.start, spec.stop], self.sampled)))
             }
             Transport::Ping(ping) => {
-                MadeEndpoint::Other(Box::new(PingSink::new(context, ping, ReceiveCounters::new(self.sampled))))
+                AnyEndpoint::Other(Box::new(PingSink::new(context, ping, ReceiveCounters::new(self.sampled))))
             }
-            Transport::Cells { .. } if !is_source => MadeEndpoint::Other(Box::new(udp_sink(0))),
+            Transport::Cells { .. } if !is_source => AnyEndpoint::UdpSink(Box::new(udp_sink(0))),
             &Transport::Cells { arrivals, len_bytes, slot, .. } => {
-                MadeEndpoint::Other(Box::new(CellSource::new(CellSourceParts {
+                AnyEndpoint::Other(Box::new(CellSource::new(CellSourceParts {
                     flows: self.cell_flows(index),
                     arrivals,
                     len_bytes,
@@ -273,15 +273,15 @@ impl Endpoints<'_> {
                     TcpData::Transfers(_) => {
                         let counters = ReceiveCounters::new(self.sampled);
                         let sink = TransferSink::new(context, config.clone(), counters);
-                        return Ok(MadeEndpoint::Other(Box::new(sink)));
+                        return Ok(AnyEndpoint::Other(Box::new(sink)));
                     }
                     TcpData::BothWays(kind) => return Ok(self.connections(index, is_source, config, kind)),
                 };
                 if is_source {
                     let transmitter = self.transmitter(index, spec, config);
-                    MadeEndpoint::TcpSource(Box::new(TcpSource::new(transmitter, bulk, spec.start)))
+                    AnyEndpoint::TcpSource(Box::new(TcpSource::new(transmitter, bulk, spec.start)))
                 } else {
-                    MadeEndpoint::TcpSink(Box::new(TcpSink::new(self.acknowledger(index, spec, config))))
+                    AnyEndpoint::TcpSink(Box::new(TcpSink::new(self.acknowledger(index, spec, config))))
                 }
             }
         })
@@ -300,10 +300,10 @@ impl Endpoints<'_> {
         (first..first + sharing(self.flows, first)).map(cell_flow).collect()
     }
 
-    fn transfer_source(&self, index: usize, config: &TcpConfig, transfers: &Transfers) -> MadeEndpoint {
+    fn transfer_source(&self, index: usize, config: &TcpConfig, transfers: &Transfers) -> AnyEndpoint {
         let spec = self.flows.get(index);
         let table = self.transfer_table.as_ref();
-        MadeEndpoint::Other(Box::new(TransferSource::new(TransferSourceParts {
+        AnyEndpoint::Other(Box::new(TransferSource::new(TransferSourceParts {
             context: self.context(index, spec),
             config: config.clone(),
             transfers: *transfers,
@@ -318,7 +318,7 @@ impl Endpoints<'_> {
 
     /// The ends of the connections of an application: the server sends the first flows and receives the others, the
     /// client the other way round.
-    fn connections(&self, first: usize, is_server: bool, config: &TcpConfig, kind: &SharedKind) -> MadeEndpoint {
+    fn connections(&self, first: usize, is_server: bool, config: &TcpConfig, kind: &SharedKind) -> AnyEndpoint {
         let connections = kind.0.connections() as usize;
         let response_config = TcpConfig { handshake: false, ..config.clone() };
         let end = |connection| {
@@ -333,6 +333,6 @@ impl Endpoints<'_> {
         let stream = |name: &str| self.random(spec, &format!("/{name}"));
         let application = kind.0.end(role, &stream, spec.stop);
         let ends = (0..connections).map(end).collect();
-        MadeEndpoint::Other(Box::new(Connections::new(ends, application, start, self.context(first, spec))))
+        AnyEndpoint::Other(Box::new(Connections::new(ends, application, start, self.context(first, spec))))
     }
 }

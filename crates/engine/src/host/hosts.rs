@@ -16,7 +16,7 @@ use crate::driver::node::{Channels, Node, NodeId, just_before};
 use crate::driver::prefetch::{LINE_BYTES, prefetch, prefetch_lines};
 use crate::error::RunError;
 use crate::host::by_host::ByHost;
-use crate::host::endpoint::MadeEndpoint;
+use crate::host::endpoint::AnyEndpoint;
 use crate::host::endpoints::BulkEnd;
 use crate::host::endpoints::EndpointId;
 use crate::host::outbox::{Exit, NodePorts, Outbox};
@@ -36,7 +36,7 @@ pub(crate) struct HostParts {
     pub uplink: Option<Link>,
     pub ports: NodePorts,
     pub path: Option<Box<SendPath>>,
-    pub endpoints: Vec<MadeEndpoint>,
+    pub endpoints: Vec<AnyEndpoint>,
     /// The salts by endpoint.
     pub salts: Vec<u32>,
 }

@@ -62,7 +62,7 @@ fn bench(hosts_of: &[&[(u32, u64)]], has_downlink: bool) -> (OneNode, Log) {
         let endpoint = |flow: &u32| {
             let (_, timer_us) = timers.iter().find(|(of, _)| of == flow).expect("a timer");
             let recorder = Recorder { flow: *flow, timer: at(*timer_us), log: Arc::clone(&log) };
-            MadeEndpoint::Other(Box::new(recorder))
+            AnyEndpoint::Other(Box::new(recorder))
         };
         Ok(HostParts {
             downlink: plan.downlink.map(|number| Link::new(number, Rate::megabits(8), Span::ZERO, 0, Way::to(0))),

@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use forebay_qdisc::Time;
 
 use crate::driver::ties::rank;
-use crate::host::endpoint::{Endpoint, MadeEndpoint};
+use crate::host::endpoint::{AnyEndpoint, Endpoint};
 use crate::host::outbox::Outbox;
 use crate::host::tcp::{TcpSink, TcpSource};
 use crate::observe::report::Report;
@@ -26,7 +26,7 @@ pub(crate) trait HostEndpoint: Sized + Send {
 
     /// Of endpoints, the first of which has this number; `None` if they are of another kind. `salts` order their
     /// simultaneous timers.
-    fn of(endpoints: Vec<MadeEndpoint>, first: u32, salts: Vec<u32>) -> Option<Self>;
+    fn of(endpoints: Vec<AnyEndpoint>, first: u32, salts: Vec<u32>) -> Option<Self>;
 
     /// A lower bound of [`Endpoint::next`].
     fn next(&self) -> Time;
@@ -55,22 +55,22 @@ pub(crate) trait SoleEndpoint: Endpoint + Sized {
     const HOT_BYTES: usize;
 
     /// `None` if it is of another kind.
-    fn of(endpoint: MadeEndpoint) -> Option<Self>;
+    fn of(endpoint: AnyEndpoint) -> Option<Self>;
 }
 
 impl SoleEndpoint for TcpSource {
     const HOT_BYTES: usize = Self::HOT_BYTES;
 
-    fn of(endpoint: MadeEndpoint) -> Option<Self> {
-        if let MadeEndpoint::TcpSource(source) = endpoint { Some(*source) } else { None }
+    fn of(endpoint: AnyEndpoint) -> Option<Self> {
+        if let AnyEndpoint::TcpSource(source) = endpoint { Some(*source) } else { None }
     }
 }
 
 impl SoleEndpoint for TcpSink {
     const HOT_BYTES: usize = size_of::<Self>();
 
-    fn of(endpoint: MadeEndpoint) -> Option<Self> {
-        if let MadeEndpoint::TcpSink(sink) = endpoint { Some(*sink) } else { None }
+    fn of(endpoint: AnyEndpoint) -> Option<Self> {
+        if let AnyEndpoint::TcpSink(sink) = endpoint { Some(*sink) } else { None }
     }
 }
 
@@ -78,7 +78,7 @@ impl<E: SoleEndpoint> HostEndpoint for E {
     const IS_ONE: bool = true;
     const HOT_BYTES: usize = <Self as SoleEndpoint>::HOT_BYTES;
 
-    fn of(mut endpoints: Vec<MadeEndpoint>, _first: u32, _salts: Vec<u32>) -> Option<Self> {
+    fn of(mut endpoints: Vec<AnyEndpoint>, _first: u32, _salts: Vec<u32>) -> Option<Self> {
         let last = endpoints.pop()?;
         if endpoints.is_empty() { SoleEndpoint::of(last) } else { None }
     }
@@ -112,7 +112,7 @@ impl<E: SoleEndpoint> HostEndpoint for E {
 }
 
 pub(crate) enum Endpoints {
-    One(Box<dyn Endpoint>),
+    One(AnyEndpoint),
     Several(Box<EndpointSet>),
 }
 
@@ -120,10 +120,10 @@ impl HostEndpoint for Endpoints {
     const IS_ONE: bool = false;
     const HOT_BYTES: usize = size_of::<Self>();
 
-    fn of(mut endpoints: Vec<MadeEndpoint>, first: u32, salts: Vec<u32>) -> Option<Self> {
+    fn of(mut endpoints: Vec<AnyEndpoint>, first: u32, salts: Vec<u32>) -> Option<Self> {
         let last = endpoints.pop()?;
         if endpoints.is_empty() {
-            return Some(Self::One(last.boxed()));
+            return Some(Self::One(last));
         }
         endpoints.push(last);
         Some(Self::Several(Box::new(EndpointSet::new(endpoints, first, salts))))
@@ -196,7 +196,7 @@ pub(crate) struct EndpointSet {
 }
 
 struct Place {
-    endpoint: Box<dyn Endpoint>,
+    endpoint: AnyEndpoint,
     /// The due time of its earliest timer entry, and of another one; [`Time::NEVER`] without. A paced sender has one
     /// for the next segment and one for its retransmission timer.
     planned: Time,
@@ -204,12 +204,8 @@ struct Place {
 }
 
 impl EndpointSet {
-    fn new(endpoints: Vec<MadeEndpoint>, first: u32, salts: Vec<u32>) -> Self {
-        let place = |endpoint: MadeEndpoint| Place {
-            endpoint: endpoint.boxed(),
-            planned: Time::NEVER,
-            planned_later: Time::NEVER,
-        };
+    fn new(endpoints: Vec<AnyEndpoint>, first: u32, salts: Vec<u32>) -> Self {
+        let place = |endpoint: AnyEndpoint| Place { endpoint, planned: Time::NEVER, planned_later: Time::NEVER };
         let endpoints: Vec<_> = endpoints.into_iter().map(place).collect();
         let timers = BinaryHeap::with_capacity(endpoints.len());
         let mut several = Self { timers, endpoints, first, salts: salts.into() };

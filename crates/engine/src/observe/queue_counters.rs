@@ -230,7 +230,7 @@ impl QueueCounters {
         }
         self.let_in_total += 1;
         let wait_ps = start.since(arrived).picoseconds();
-        self.byte_time_ps += u128::from(wait_ps) * u128::from(len_bytes);
+        self.byte_time_ps += product(wait_ps, u64::from(len_bytes));
         let let_in = &mut self.let_in[row];
         let_in.packets += 1;
         match let_in.wait_ps.checked_add(wait_ps) {
@@ -342,9 +342,9 @@ impl QueueCounters {
     /// Adds to the integrals of the queue's length.
     #[inline]
     pub fn waited(&mut self, packets: u64, bytes: u64, from: Time, to: Time) {
-        let span = u128::from(self.measured.clip(from, to).picoseconds());
-        self.packet_time_ps += span * u128::from(packets);
-        self.byte_time_ps += span * u128::from(bytes);
+        let span = self.measured.clip(from, to).picoseconds();
+        self.packet_time_ps += product(span, packets);
+        self.byte_time_ps += product(span, bytes);
     }
 
     pub fn begin_measurement(&mut self, packets: u64) {
@@ -405,6 +405,16 @@ impl QueueRecord {
         for watched in &self.watched {
             watched.show(queue, show);
         }
+    }
+}
+
+/// All 128 bits of a product. WebAssembly calls a function for them, so there a product that fits takes 64.
+#[inline]
+fn product(a: u64, b: u64) -> u128 {
+    if cfg!(target_family = "wasm") && a.leading_zeros() + b.leading_zeros() >= u64::BITS {
+        u128::from(a * b)
+    } else {
+        u128::from(a) * u128::from(b)
     }
 }
 
