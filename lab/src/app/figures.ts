@@ -269,7 +269,27 @@ function gaugeFigures(subject: Subject, options: FigureOptions): ChartModel[] {
       look: names.indexOf(it.name),
     }));
   });
-  return models.filter(it => largestOf(it.lines) > 0);
+  return [...models, ...flowGaugeFigures(subject, names)].filter(it => largestOf(it.lines) > 0);
+}
+
+/** The state that a queue keeps for single flows, which `flow_gauges` of a scenario records. */
+function flowGaugeFigures(subject: Subject, queues: readonly string[]): ChartModel[] {
+  const order = flowOrder(subject);
+  const traces = [...subject.recording.traces.values()].filter(it => it.kind === "queue_flow");
+  return queues.flatMap(queue => {
+    const own = traces.filter(it => it.name.startsWith(`${queue}/`));
+    const flowOf = (trace: Trace) => trace.name.slice(queue.length + 1);
+    own.sort((a, b) => order.indexOf(flowOf(a)) - order.indexOf(flowOf(b)));
+    return [...new Set(own.map(it => it.quantity))].map(quantity => {
+      const model = timeModel(subject, `${titleOf(quantity)} of flows at ${queue}`, quantity);
+      const drawn = own.filter(it => it.quantity === quantity).slice(0, MOST_FLOWS);
+      return withLines(model, drawn, it => ({
+        key: `flow ${flowOf(it)}`,
+        label: flowOf(it),
+        look: order.indexOf(flowOf(it)),
+      }));
+    });
+  });
 }
 
 const SENDER_PANELS: [title: string, quantities: string[]][] = [
@@ -318,14 +338,22 @@ function utilizationFigure(subject: Subject, options: FigureOptions): ChartModel
   const chosen = drawnQueues(subject, options);
   const ofQueues = traces.filter(it => chosen.includes(it.name));
   const wanted = ofQueues.length > 0 ? ofQueues : traces.filter(it => options.links.includes(it.name));
-  const drawn = (wanted.length > 0 ? wanted : traces).slice(0, MOST_QUEUES);
-  drawn.sort((a, b) => chosen.indexOf(a.name) - chosen.indexOf(b.name));
+  const drawn = (wanted.length > 0 ? wanted : byLoad(traces, subject)).slice(0, MOST_QUEUES);
+  drawn.sort((a, b) => chosen.indexOf(a.name) - chosen.indexOf(b.name) || naturally(a.name, b.name));
   const model = withLines(timeModel(subject, "Utilization", "utilization"), drawn, (it, i) => ({
     key: `queue ${it.name}`,
     label: it.name,
     look: i,
   }));
   return { ...model, yMax: 1, hint: "the share of each interval in which the link was sending" };
+}
+
+/** Traces of links; those that carry most data come first. */
+function byLoad(traces: readonly Trace[], subject: Subject): Trace[] {
+  const rates = new Map((subject.facts.plan?.links ?? []).map(it => [it.name, it.rate_bps]));
+  const busy = (it: Trace) => it.values.reduce((sum, value) => sum + (value || 0), 0) / Math.max(1, it.values.length);
+  const loads = new Map(traces.map(it => [it, busy(it) * (rates.get(it.name) ?? 0)]));
+  return [...traces].sort((a, b) => (loads.get(b) ?? 0) - (loads.get(a) ?? 0));
 }
 
 function cdfFigure(subject: Subject): ChartModel {

@@ -44,7 +44,10 @@ export function WatchViews({ watched, panels, order, groups }: WatchViewsProps) 
   const hasCrossbars = panels.includes("crossbar") && crossbars.length > 0;
   const paused = panels.includes("pause") ? watched.filter(it => it.watched.pauses.length > 0) : [];
   if (!hasPackets && !hasCrossbars && paused.length === 0) {
-    return <p class="nothing">No packet passed in this time.</p>;
+    const isPauseOnly = !panels.includes("packets") && !panels.includes("crossbar");
+    return (
+      <p class="nothing">{isPauseOnly ? "No link was stopped in this time." : "No packet passed in this time."}</p>
+    );
   }
   return (
     <div class="watch-views pk">
