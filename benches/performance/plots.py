@@ -59,7 +59,7 @@ def suite_figure(suite: Sequence[Samples]) -> Figure:
 
 def curve_figure(curve: Curve, measured: Sequence[Samples]) -> Figure:
     """Time of a packet-hop, and for flows the memory, against the size."""
-    with_memory = curve.name == "flows"
+    with_memory = curve.unit == "flows"
     figure = new_figure(figsize=(6.4, 2.8))
     panels = figure.subplots(1, 2) if with_memory else [figure.subplots()]
     for threads in sorted({samples.threads for samples in measured}):

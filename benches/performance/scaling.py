@@ -66,6 +66,7 @@ class Curve:
 
 
 TCP = {
+    "preset": "basic",
     "segment": "1000 B",
     "max_window_segments": 64,
     "initial_window_segments": 2,
@@ -82,6 +83,7 @@ LEAST_QUEUE = 100
 def of_flows(flows: int) -> dict[str, Any]:
     """Scenario c with as many flows; rate and queue of the bottleneck are in proportion to them."""
     return {
+        "host_jitter": "none",
         "topology": {
             "dumbbell": {
                 "access": {"rate": "25 Mbps", "delay": {"uniform": ["26.5 ms", "51.5 ms"]}},
@@ -97,9 +99,17 @@ def of_flows(flows: int) -> dict[str, Any]:
     }
 
 
+def of_default_flows(flows: int) -> dict[str, Any]:
+    """The same network with the senders and hosts that a scenario gets without asking."""
+    table = of_flows(flows)
+    del table["host_jitter"]
+    return {**table, "flows": [{"name": "tcp", "count": flows, "transport": "tcp"}]}
+
+
 def of_ports(ports: int) -> dict[str, Any]:
     """Scenario d with as many ports, and 490 flows a port."""
     return {
+        "host_jitter": "none",
         "topology": {
             "switch": {
                 "ports": ports,
@@ -126,6 +136,7 @@ def of_packets(packets: int) -> dict[str, Any]:
     window = packets // SENDERS
     tcp = TCP | {"max_window_segments": window, "initial_window_segments": window}
     return {
+        "host_jitter": "none",
         "topology": {
             "dumbbell": {
                 "access": {"rate": f"{rate} bps", "delay": "1 ms"},
@@ -156,6 +167,19 @@ CURVES = (
         note="Scenario c with more flows or fewer: rate and queue of the bottleneck are in proportion to them, so that "
         "each flow has 5.1 Mb/s. From 100,000 flows on, a run is so short that the senders are still opening their "
         "windows at its end. Memory is that of the process; before results is up to the end of the run phase.",
+    ),
+    Curve(
+        "default-flows",
+        "Against the number of flows, as on Linux",
+        "flows",
+        sizes=(1000, 10_000, 100_000),
+        quick_sizes=(10,),
+        hops=5e7,
+        hops_per_simulated_s=3000,
+        least_s=0.4,
+        table=of_default_flows,
+        note="The same network with the defaults of a scenario: the preset `linux` with CUBIC, SACK, RACK-TLP and small "
+        "queues, and hosts with jitter. Such a sender has more state, and more timers.",
     ),
     Curve(
         "ports",
@@ -217,15 +241,16 @@ def curve_table(curve: Curve, measured: Sequence[Samples]) -> Table:
     of_one = [samples for samples in measured if samples.threads == 1]
     of_more = {samples.size: samples for samples in measured if samples.threads > 1}
     threads = sorted({samples.threads for samples in of_more.values()})
-    by_flow = curve.name == "flows"
+    by_flow = curve.unit == "flows"
+    is_judged = curve.name == "flows"
     columns = [curve.unit, "simulated", "Mhops/s", "ns a hop", "start-up, s", "memory, MB"]
     columns += ["bytes a flow", "before results, MB"] if by_flow else []
     table = Table(
         curve.title, [*columns, *(f"wall time shorter with {count} threads" for count in threads)], note=curve.note
     )
     for samples in of_one:
-        goal = goals.FLOWS if by_flow and samples.size == goals.FLOWS_JUDGED else Goal()
-        most = by_flow and samples.size == goals.MOST_FLOWS
+        goal = goals.FLOWS if is_judged and samples.size == goals.FLOWS_JUDGED else Goal()
+        most = is_judged and samples.size == goals.MOST_FLOWS
         gigabytes = goals.MOST_FLOWS_GB if most else None
         cells: list[Cell | str] = [
             f"{samples.size:,}",

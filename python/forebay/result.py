@@ -18,9 +18,9 @@ from .display.names import listed
 from .errors import InputError
 from .folder import RESULT_FILE, staged
 from .runs.delays import DELAYS_FILE, read_delays, share
+from .runs.fairness import jain
 from .runs.hosts import ENDS, End, Hosts
 from .runs.series import SERIES_FILE, Series, SeriesKind, long_frame, narrowed, read_series
-from .runs.statistics import jain
 from .storage.document import TABLES, YOUNGER_TABLES, Document, Rows, json_parts, json_text
 from .storage.frames import frame_of
 from .storage.stored import check_columns, check_kinds, read_document, read_table, reading, write_frame
@@ -283,7 +283,7 @@ class Result:
                 "name": pl.Series(hosts.names, dtype=pl.String),
                 "by": pl.Series([by] * len(hosts.names), dtype=pl.String),
                 "flows": pl.Series(hosts.flows(), dtype=pl.Int64),
-                **{name: hosts.sums(self.flows.get_column(name).to_numpy()) for name in _RATES},
+                **{name: pl.Series(hosts.sums(self.flows.get_column(name)), dtype=pl.Float64) for name in _RATES},
             }
         )
 

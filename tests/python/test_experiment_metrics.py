@@ -27,8 +27,9 @@ from forebay.experiment.metrics.sfb_misclassification_measured import misclassif
 from forebay.experiment.metrics.trials import standard_error
 from forebay.experiment.runs import Runs
 from forebay.experiment.schema import Check
+from forebay.runs.fairness import jain
 from forebay.runs.outcome import Outcome, Series
-from forebay.runs.statistics import crossing, estimate_mean, estimate_ratio, jain, student_t_quantile
+from forebay.runs.statistics import crossing, estimate_mean, estimate_ratio, student_t_quantile
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(MetricRef)
 AT = Coordinates(BASE, "A", 1.0)

@@ -223,3 +223,16 @@ def test_a_start_loads_no_slow_library() -> None:
     program = "import sys, forebay.cli.entry; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not SLOW & set(loaded)
+
+
+def test_a_run_loads_no_library_but_that_of_its_tables(tmp_path: Path) -> None:
+    """What is loaded adds to the start and to the memory of each run."""
+    program = (
+        "import sys; from forebay.cli.entry import run_command; status = run_command();"
+        "print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr); sys.exit(status)"
+    )
+    scenario = ROOT.parents[1] / "examples/home.toml"
+    command = [sys.executable, "-c", program, "run", str(scenario), "--set", "duration=4 s", "--set", "warmup=2 s"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert "packet-hops" in done.stdout
+    assert SLOW & set(done.stderr.splitlines()[-1].split()) == {"rich"}

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Any
 
-import numpy as np
 from rich.console import RenderableType
 from rich.markup import escape
 
 from forebay import runs
+from forebay.runs.fairness import jain
 from forebay.runs.hosts import LINES, End, shares_of_hosts
-from forebay.runs.statistics import jain
 from forebay.storage.document import TABLES, Document, Rows
 
 from .folding import Column, folded
@@ -137,7 +136,7 @@ def _host_rows(flows: Sequence[Row], queue_flows: Sequence[Row]) -> list[Row]:
     of_all: dict[str, Any] = {}
     for by, shares in shares_of_hosts(columns, Rows.of(queue_flows).columns).items():
         hosts, end = shares.hosts, ends[by]
-        for name, count, goodput in zip(hosts.names, hosts.flows().tolist(), shares.goodput_bps.tolist(), strict=True):
+        for name, count, goodput in zip(hosts.names, hosts.flows(), shares.goodput_bps, strict=True):
             rows.setdefault(name, {})[end] = (count, goodput)
         of_all[f"{end}_jain"] = shares.jain
     shown = [end for end in ends.values() if f"{end}_jain" in of_all]
@@ -319,8 +318,8 @@ def _means(group: Rows) -> Row:
 
 def _fairness(flows: Rows) -> float | None:
     """Jain's index of the flows' goodputs; of one flow, or where nothing got through, there is none."""
-    shares = np.array([goodput or 0.0 for goodput in flows.column("goodput_bps")])
-    return jain(shares) if len(shares) > 1 and shares.any() else None
+    shares = [goodput or 0.0 for goodput in flows.column("goodput_bps")]
+    return jain(shares) if len(shares) > 1 and any(shares) else None
 
 
 def _ended(row: Row, quantity: str) -> str:

@@ -12,8 +12,8 @@ import polars as pl
 from forebay.display.quantity import label, scale, text_with_unit, time_scale, title, with_unit
 from forebay.display.states import colours_of, under_curves
 from forebay.runs.congestion import OF_PORTS
+from forebay.runs.fairness import jain
 from forebay.runs.senders import Sender
-from forebay.runs.statistics import jain
 
 from .parts import MOST_LINES, Band, Line, Lines, Values
 

@@ -15,11 +15,11 @@ from forebay.display.quantity import label, scale, title
 from forebay.folder import SCENARIO_FILE
 from forebay.result import Result
 from forebay.runs.congestion import OF_PORTS, busiest_first, by_congestion, congested
+from forebay.runs.fairness import jain
 from forebay.runs.hosts import End, Shares, shares_of_hosts
 from forebay.runs.measures import measure_result
 from forebay.runs.senders import watched_senders
 from forebay.runs.series import Series
-from forebay.runs.statistics import jain
 from forebay.storage.stored import scenario_text
 
 from .conclusion import of_run, of_runs

@@ -1,21 +1,18 @@
-"""Flows by host: sums over the flows that a host sends or receives, and how fairly hosts share."""
+"""Flows by host: sums over the flows that a host sends or receives, and how fairly hosts share.
+
+Imports no library, so that a run on the command line starts at once.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
-import numpy as np
-
-from .outcome import data_rows
-from .statistics import jain
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from .fairness import jain
 
 End = Literal["source", "destination"]
 """The end of a flow whose host counts."""
@@ -38,7 +35,7 @@ class Hosts:
 
     names: list[str]
     """In the order of their first flows."""
-    of_flow: NDArray[np.intp]
+    of_flow: list[int]
     """The place of each flow's host in `names`; -1 for a flow that does not count."""
 
     @classmethod
@@ -50,7 +47,7 @@ class Hosts:
             places.setdefault(str(host), len(places)) if line == LINES[by] and not name.endswith(_REQUEST) else -1
             for host, line, name in zip(flows[by], lines, flows["name"], strict=False)
         ]
-        return cls(list(places), np.array(of_flow, dtype=np.intp))
+        return cls(list(places), of_flow)
 
     @classmethod
     def sharing(cls, flows: Mapping[str, Any], queue_flows: Mapping[str, Any], by: End) -> Self | None:
@@ -60,14 +57,14 @@ class Hosts:
         flows pass one queue.
         """
         hosts = cls.of(flows, by) if by in flows else None
-        if hosts is None or len(hosts.names) < 2 or hosts.flows().max() < 2:
+        if hosts is None or len(hosts.names) < 2 or max(hosts.flows()) < 2:
             return None
         shared = "line" in flows or hosts._have_peers_in_common(flows[_OTHER[by]])
         return hosts if shared or hosts._pass_one_queue(flows, queue_flows) else None
 
     def _have_peers_in_common(self, others: Any) -> bool:
         peers: list[set[str]] = [set() for _ in self.names]
-        for place, other in zip(self.of_flow.tolist(), others, strict=True):
+        for place, other in zip(self.of_flow, others, strict=True):
             if place >= 0:
                 peers[place].add(other)
         return all(of_host == peers[0] for of_host in peers)
@@ -76,22 +73,26 @@ class Hosts:
         if "queue" not in queue_flows:
             return False
         # A flow that was idle in the measured interval has no row of a queue.
-        of_flows = zip(flows["name"], flows["goodput_bps"], self.of_flow.tolist(), strict=True)
+        of_flows = zip(flows["name"], flows["goodput_bps"], self.of_flow, strict=True)
         counted = {name for name, goodput, place in of_flows if place >= 0 and goodput}
-        rows = zip(queue_flows["queue"], queue_flows["flow"], data_rows(queue_flows).tolist(), strict=True)
-        passing = Counter(queue for queue, flow, is_data in rows if is_data and flow in counted)
+        # A version without rows for ACKs wrote no directions.
+        directions = queue_flows["direction"] if "direction" in queue_flows else repeat("data")
+        rows = zip(queue_flows["queue"], queue_flows["flow"], directions, strict=False)
+        passing = Counter(queue for queue, flow, direction in rows if direction == "data" and flow in counted)
         return len(counted) in passing.values()
 
-    def flows(self) -> NDArray[np.intp]:
+    def flows(self) -> list[int]:
         """Return how many flows each host has."""
-        return np.bincount(self.of_flow[self.of_flow >= 0], minlength=len(self.names))
+        counts = Counter(self.of_flow)
+        return [counts[place] for place in range(len(self.names))]
 
-    def sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def sums(self, values: Iterable[float | None]) -> list[float]:
         """Return the sum of a column over the flows of each host, NaN where none of them has a value."""
-        known = (self.of_flow >= 0) & ~np.isnan(values)
-        places, count = self.of_flow[known], len(self.names)
-        sums = np.bincount(places, weights=values[known], minlength=count)
-        return np.where(np.bincount(places, minlength=count) > 0, sums, np.nan)
+        parts: list[list[float]] = [[] for _ in self.names]
+        for place, value in zip(self.of_flow, values, strict=True):
+            if place >= 0 and value is not None and not math.isnan(value):
+                parts[place].append(float(value))
+        return [math.fsum(part) if part else math.nan for part in parts]
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class Shares:
     """The goodput that each host at one end of the flows has."""
 
     hosts: Hosts
-    goodput_bps: NDArray[np.float64]
+    goodput_bps: list[float]
 
     @property
     def jain(self) -> float | None:
@@ -113,5 +114,5 @@ def shares_of_hosts(flows: Mapping[str, Any], queue_flows: Mapping[str, Any]) ->
     found: dict[End, Shares] = {}
     for by in ENDS:
         if (hosts := Hosts.sharing(flows, queue_flows, by)) is not None:
-            found[by] = Shares(hosts, hosts.sums(np.asarray(flows["goodput_bps"], dtype=np.float64)))
+            found[by] = Shares(hosts, hosts.sums(flows["goodput_bps"]))
     return found

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .fairness import jain
 from .hosts import shares_of_hosts
 from .outcome import data_rows
-from .statistics import jain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

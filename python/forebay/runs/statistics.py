@@ -73,17 +73,6 @@ def estimate_ratio(numerator: NDArray[np.float64], denominator: NDArray[np.float
     return Estimate(ratio, student_t_quantile(0.975, count - 1) * spread, count)
 
 
-def jain(values: NDArray[np.float64]) -> float:
-    """Jain's fairness index (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has everything.
-
-    NaN when none has anything.
-    """
-    squares = float(np.sum(values**2))
-    if squares == 0.0:
-        return math.nan
-    return float(np.sum(values)) ** 2 / (len(values) * squares)
-
-
 def crossing(xs: NDArray[np.float64], ys: NDArray[np.float64], level: float) -> float:
     """Return the smallest x at which the straight lines through the points (`xs` ascending) reach `level` from below.
 

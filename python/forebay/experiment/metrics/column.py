@@ -125,7 +125,7 @@ class ColumnMetric(OutcomeMetric, WithUnit):
         flows = outcome.tables["flows"]
         _column(flows, by, "flows")
         hosts = Hosts.of({name: flows[name][rows] for name in (by, "line", "name") if name in flows}, by)
-        sums = hosts.sums(values)
+        sums = np.array(hosts.sums(values.tolist()), dtype=np.float64)
         return sums if self.host is None else sums[matching(np.array(hosts.names, dtype=np.str_), self.host)]
 
     def _rows(self, outcome: Outcome, name: Table) -> NDArray[np.bool]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from forebay.runs.statistics import jain
+from forebay.runs.fairness import jain
 
 if TYPE_CHECKING:
     from .metric import Samples
