@@ -178,8 +178,8 @@ CURVES = (
         hops_per_simulated_s=3000,
         least_s=0.4,
         table=of_default_flows,
-        note="The same network with the defaults of a scenario: the preset `linux` with CUBIC, SACK, RACK-TLP and small "
-        "queues, and hosts with jitter. Such a sender has more state, and more timers.",
+        note="The same network with the defaults of a scenario: the preset `linux` with CUBIC, SACK, RACK-TLP and "
+        "small queues, and hosts with jitter. Such a sender has more state, and more timers.",
     ),
     Curve(
         "ports",
