@@ -360,7 +360,7 @@ def _links(links: Sequence[Row], queued: set[str], width: int, most: int) -> lis
         Column("bytes", [_counted(row, "bytes") for row in shown], rank=3),
     ]
     for heading in ("lost", "duplicated"):
-        if any(row[f"packets_{heading}"] for row in links):
+        if any(Rows.of(links).column(f"packets_{heading}")):
             counts = [_counted(row, f"packets_{heading}") for row in shown]
             columns.append(Column(f"{heading}\npackets", counts, rank=4))
     names = [row["name"] for row in shown]
