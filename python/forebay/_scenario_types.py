@@ -1888,6 +1888,18 @@ class HotSpot(BaseModel):
     """
 
 
+OneOrMany1 = TypeAliasType("OneOrMany1", Annotated[list[str], Field(min_length=1)])
+"""
+A name, or a list of names.
+"""
+
+
+OneOrMany = TypeAliasType("OneOrMany", str | OneOrMany1)
+"""
+A name, or a list of names.
+"""
+
+
 class StaticOutputLimit(BaseModel):
     """
     This many bytes.
@@ -2002,6 +2014,17 @@ EcmpSalt = TypeAliasType("EcmpSalt", Literal["node", "common"])
 """
 The salt of the hash.
 """
+
+
+class SprayConfig(BaseModel):
+    """
+    Spraying has no parameters.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
 
 
 class Adapter(BaseModel):
@@ -2721,18 +2744,6 @@ class BufferBounds(BaseModel):
     """
     The buffer above the reservoir over which the bitrate rises to the highest. Default: 52.5 % of `buffer` less a segment.
     """
-
-
-OneOrMany1 = TypeAliasType("OneOrMany1", Annotated[list[str], Field(min_length=1)])
-"""
-A name, or a list of names.
-"""
-
-
-OneOrMany = TypeAliasType("OneOrMany", str | OneOrMany1)
-"""
-A name, or a list of names.
-"""
 
 
 Direction = TypeAliasType("Direction", Literal["forward", "backward", "both"])
@@ -4174,16 +4185,31 @@ Distribution of the traffic of each input over the outputs.
 """
 
 
-class InputQueuedNodeKind(BaseModel):
+class LinkException(BaseModel):
     """
-    Forwards packets from one FIFO queue at each input; the fastest of its links is its line.
+    Links with another rate, or without service.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    input_queued: InputQueued
+    ports: OneOrMany
+    """
+    The ports at one end, such as `leaf0.port16`: a name, or a list of names.
+    """
+    rate: Rate | None = None
+    """
+    The rate of their links.
+    """
+    one_way: bool = False
+    """
+    Whether `rate` is that of the direction in which the port sends; the other one keeps its own. Default: both.
+    """
+    down: bool = False
+    """
+    Whether the links are down for the whole run: no path takes them.
+    """
 
 
 class CompleteSharingBufferPolicyConfig(BaseModel):
@@ -4235,6 +4261,18 @@ class SinglePathPolicyConfig(BaseModel):
         populate_by_name=True,
     )
     single: SingleConfig
+
+
+class SprayPathPolicyConfig(BaseModel):
+    """
+    A path for each packet, drawn at random.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    spray: SprayConfig
 
 
 class EcmpConfig(BaseModel):
@@ -4432,6 +4470,18 @@ class DbpConfig(BaseModel):
     """
     Maximum growth of the share in an interval, as a factor; for `rho` only. Default: 1.5, as with FECN.
     """
+
+
+class InputQueuedNodeKind(BaseModel):
+    """
+    Forwards packets from one FIFO queue at each input; the fastest of its links is its line.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    input_queued: InputQueued
 
 
 EthernetNode = TypeAliasType("EthernetNode", str | EthernetNodes)
@@ -5264,18 +5314,6 @@ class Cioq(BaseModel):
     """
 
 
-class CioqNodeKind(BaseModel):
-    """
-    Forwards packets through a crossbar with virtual output queues; the fastest of its links is its line. Queues of the inputs: `<node>/input-<number>`, in the order of the links.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    cioq: Cioq
-
-
 class PartitionsBufferPolicyConfig(BaseModel):
     """
     Each input has its share of the memory for itself; all outputs use it.
@@ -5314,7 +5352,10 @@ class EcmpPathPolicyConfig(BaseModel):
 
 PathPolicyConfig = TypeAliasType(
     "PathPolicyConfig",
-    SinglePathPolicyConfig | EcmpPathPolicyConfig | Literal["single", "ecmp"],
+    SinglePathPolicyConfig
+    | EcmpPathPolicyConfig
+    | SprayPathPolicyConfig
+    | Literal["single", "ecmp", "spray"],
 )
 """
 Which of several equal paths a packet takes: exactly one of these.
@@ -5493,6 +5534,18 @@ class FecnConfig(BaseModel):
     """
     Q_sc: queue length above which the sources of arriving frames must fall to the minimum rate (E-FECN). Default: never (FECN).
     """
+
+
+class CioqNodeKind(BaseModel):
+    """
+    Forwards packets through a crossbar with virtual output queues; the fastest of its links is its line. Queues of the inputs: `<node>/input-<number>`, in the order of the links.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    cioq: Cioq
 
 
 class EthernetLink(BaseModel):
@@ -5877,6 +5930,32 @@ The congestion management scheme: exactly one of these.
 """
 
 
+class EthernetSwitchNodeKind(BaseModel):
+    """
+    Forwards frames from memory that is divided among its inputs and shared by its outputs. A host that is connected to one has an adapter, and no other link. PAUSE works between these switches and adapters only.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    ethernet_switch: SharedMemorySwitch
+
+
+NodeKind = TypeAliasType(
+    "NodeKind",
+    Literal["host"]
+    | Literal["router"]
+    | CioqNodeKind
+    | InputQueuedNodeKind
+    | EthernetSwitchNodeKind
+    | Literal["cioq", "input_queued", "ethernet_switch"],
+)
+"""
+Kind of a node.
+"""
+
+
 class UdpTransport(BaseModel):
     """
     UDP: packets at a rate of their own, regardless of losses.
@@ -6115,9 +6194,9 @@ The data that a TCP flow sends.
 """
 
 
-class EthernetSwitchNodeKind(BaseModel):
+class EthernetSwitchClosSwitch(BaseModel):
     """
-    Forwards frames from memory that is divided among its inputs and shared by its outputs. A host that is connected to one has an adapter, and no other link. PAUSE works between these switches and adapters only.
+    Ports share memory, with PAUSE. Hosts have adapters.
     """
 
     model_config = ConfigDict(
@@ -6127,38 +6206,12 @@ class EthernetSwitchNodeKind(BaseModel):
     ethernet_switch: SharedMemorySwitch
 
 
-NodeKind = TypeAliasType(
-    "NodeKind",
-    Literal["host"]
-    | Literal["router"]
-    | CioqNodeKind
-    | InputQueuedNodeKind
-    | EthernetSwitchNodeKind
-    | Literal["cioq", "input_queued", "ethernet_switch"],
+ClosSwitch = TypeAliasType(
+    "ClosSwitch",
+    Literal["router"] | EthernetSwitchClosSwitch | Literal["ethernet_switch"],
 )
 """
-Kind of a node.
-"""
-
-
-class TcpTransport(BaseModel):
-    """
-    TCP with a choice of congestion control, with or without SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), timeouts (RFC 6298), and optionally HyStart (RFC 9406), limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    tcp: TcpConfig
-
-
-Transport = TypeAliasType(
-    "Transport",
-    TcpTransport | UdpTransport | CellsTransport | FramesTransport | Literal["tcp"],
-)
-"""
-The transport: exactly one of these.
+Kind of the switches of a fabric.
 """
 
 
@@ -6183,6 +6236,27 @@ class Node(BaseModel):
     """
     Kind of node.
     """
+
+
+class TcpTransport(BaseModel):
+    """
+    TCP with a choice of congestion control, with or without SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), timeouts (RFC 6298), and optionally HyStart (RFC 9406), limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    tcp: TcpConfig
+
+
+Transport = TypeAliasType(
+    "Transport",
+    TcpTransport | UdpTransport | CellsTransport | FramesTransport | Literal["tcp"],
+)
+"""
+The transport: exactly one of these.
+"""
 
 
 class Scenario(BaseModel):
@@ -6304,6 +6378,30 @@ class HomeTopology(BaseModel):
     home: Home
 
 
+class LeafSpineTopology(BaseModel):
+    """
+    Leaf switches with hosts, and spine switches that are connected to every leaf.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    leaf_spine: LeafSpine
+
+
+class FatTreeTopology(BaseModel):
+    """
+    A fat-tree: pods of edge and aggregation switches, and core switches between the pods.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    fat_tree: FatTree
+
+
 class GraphTopology(BaseModel):
     """
     Any nodes and links, with shortest-path routes.
@@ -6335,6 +6433,8 @@ Topology = TypeAliasType(
     | ChainTopology
     | SwitchTopology
     | HomeTopology
+    | LeafSpineTopology
+    | FatTreeTopology
     | GraphTopology
     | EthernetTopology,
 )
@@ -7118,6 +7218,134 @@ class Server(BaseModel):
     """
 
 
+class LeafSpine(BaseModel):
+    """
+    Leaf switches with hosts, and spine switches that are connected to every leaf. Nodes: `leaf0`, `spine0`, `host0`, …; the hosts of a leaf follow one another, and `hosts` in `from` and `to` of flows is a list of all. Links have the names of the ports that send: `leaf3.port2`, `host7.port0`. The first ports of a leaf lead to its hosts, the others to the spines, one spine after the other.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    leaves: Annotated[int, Field(ge=1)]
+    """
+    Number of leaves.
+    """
+    spines: Annotated[int, Field(ge=1)]
+    """
+    Number of spines.
+    """
+    hosts: Annotated[int, Field(ge=1)]
+    """
+    Number of hosts at each leaf.
+    """
+    parallel: Annotated[int, Field(ge=1)] = 1
+    """
+    Number of links between each leaf and each spine.
+    """
+    host_link: LinkSpec
+    """
+    Each link between a host and its leaf, in both directions. `queue` is that of the leaf's port; a host has none.
+    """
+    uplink: LinkSpec | None = None
+    """
+    Each link between a leaf and a spine, in both directions. Default: `host_link`.
+    """
+    exceptions: list[LinkException] | None = None
+    """
+    Links that differ from the others.
+    """
+    switch: ClosSwitch | None = None
+    """
+    Kind of all switches.
+    """
+    paths: Annotated[PathPolicyConfig, Field(validate_default=True)] = {
+        "ecmp": {"salt": "node"}
+    }
+    """
+    Which of several equally short paths a packet takes. With `congestion_management`: `single`.
+    """
+    adapter: Annotated[Adapter, Field(validate_default=True)] = {
+        "voq_limit": None,
+        "rate_limiters": None,
+        "egress_memory": "150 KB",
+        "pause": None,
+        "priority_pause": None,
+        "reaction": "0 ps",
+    }
+    """
+    Ethernet switches only: properties of the adapter of every host.
+    """
+    congestion_management: CongestionManagement | None = None
+    """
+    Ethernet switches only: congestion management, which slows down the sources of data. Default: none.
+    """
+
+
+class FatTree(BaseModel):
+    """
+    A fat-tree of switches with `k` ports: `k` pods of k/2 edge and k/2 aggregation switches, k²/4 core switches, and k³/4 hosts (Al-Fares et al. 2008). Nodes: `pod1.edge0`, `pod1.agg0`, `core3`, `host7`, …; the hosts of an edge switch follow one another, and `hosts` in `from` and `to` of flows is a list of all. Links have the names of the ports that send: `pod1.agg0.port2`. The first ports of a switch lead down. Aggregation switch a of each pod leads to core a, a + A, a + 2A, …, with A of them in a pod.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    k: Annotated[int, Field(ge=2)]
+    """
+    Number of ports of a switch: even.
+    """
+    edge_oversubscription: Annotated[int, Field(ge=1)] = 1
+    """
+    How many hosts of an edge switch share one of its links upwards. It divides k/2; a pod has that many times fewer aggregation switches.
+    """
+    core_oversubscription: Annotated[int, Field(ge=1)] = 1
+    """
+    How many links from edge switches share one link of an aggregation switch to a core. It divides k/2; there are that many times fewer cores.
+    """
+    host_link: LinkSpec
+    """
+    Each link between a host and its edge switch, in both directions. `queue` is that of the switch's port; a host has none.
+    """
+    edge_link: LinkSpec | None = None
+    """
+    Each link between an edge switch and an aggregation switch, in both directions. Default: `host_link`.
+    """
+    core_link: LinkSpec | None = None
+    """
+    Each link between an aggregation switch and a core, in both directions. Default: `edge_link`.
+    """
+    exceptions: list[LinkException] | None = None
+    """
+    Links that differ from the others.
+    """
+    switch: ClosSwitch | None = None
+    """
+    Kind of all switches.
+    """
+    paths: Annotated[PathPolicyConfig, Field(validate_default=True)] = {
+        "ecmp": {"salt": "node"}
+    }
+    """
+    Which of several equally short paths a packet takes. With `congestion_management`: `single`.
+    """
+    adapter: Annotated[Adapter, Field(validate_default=True)] = {
+        "voq_limit": None,
+        "rate_limiters": None,
+        "egress_memory": "150 KB",
+        "pause": None,
+        "priority_pause": None,
+        "reaction": "0 ps",
+    }
+    """
+    Ethernet switches only: properties of the adapter of every host.
+    """
+    congestion_management: CongestionManagement | None = None
+    """
+    Ethernet switches only: congestion management, which slows down the sources of data. Default: none.
+    """
+
+
 class Graph(BaseModel):
     """
     Any nodes and links, with shortest-path routes. The network for everything that the other topologies cannot describe. Links: `<from>-><to>`.
@@ -7363,6 +7591,8 @@ DumbbellTopology.model_rebuild()
 ChainTopology.model_rebuild()
 SwitchTopology.model_rebuild()
 HomeTopology.model_rebuild()
+LeafSpineTopology.model_rebuild()
+FatTreeTopology.model_rebuild()
 GraphTopology.model_rebuild()
 EthernetTopology.model_rebuild()
 Star.model_rebuild()

@@ -226,7 +226,7 @@ def test_a_start_loads_no_slow_library() -> None:
 
 
 def test_a_run_loads_no_library_but_that_of_its_tables(tmp_path: Path) -> None:
-    """What is loaded adds to the start and to the memory of each run."""
+    """Each library adds to the start and to the memory of a run."""
     program = (
         "import sys; from forebay.cli.entry import run_command; status = run_command();"
         "print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr); sys.exit(status)"

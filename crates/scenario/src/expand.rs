@@ -11,6 +11,9 @@ use crate::schema::OTHERS;
 /// More than any scenario has: a slip of the finger in a count must not take all memory.
 const MOST_HOSTS: u32 = 1_000_000;
 
+/// In `from` and `to` of flows: all hosts of a leaf-spine network or a fat-tree.
+const HOSTS: &str = "hosts";
+
 /// Replaces every abbreviation of the scenario `root`.
 ///
 /// # Errors
@@ -23,6 +26,12 @@ pub(crate) fn expand(root: &mut Node) -> Result<(), Invalid> {
     }
     if let Some(ethernet) = root.at_mut(&["topology", "ethernet"]) {
         self::ethernet(ethernet, &mut hosts, &path.key("topology.ethernet"))?;
+    }
+    let sizes: [(&str, &[&str]); 2] = [("leaf_spine", &["leaves", "hosts"]), ("fat_tree", &["k"])];
+    for (name, keys) in sizes {
+        if let Some(clos) = root.at_mut(&["topology", name]) {
+            hosts.of_clos = hosts_of_clos(keys.iter().map(|key| clos.integer(key)));
+        }
     }
     if let Some(home) = root.at_mut(&["topology", "home"]) {
         for key in ["hosts", "servers"] {
@@ -46,6 +55,8 @@ pub(crate) fn expand(root: &mut Node) -> Result<(), Invalid> {
 struct Counted {
     counts: BTreeMap<String, u32>,
     hosts: u32,
+    /// The number of hosts of a leaf-spine network or a fat-tree, whose names follow from it.
+    of_clos: Option<u32>,
 }
 
 impl Counted {
@@ -68,7 +79,11 @@ impl Counted {
 
     /// The names of the hosts for which `name` is an abbreviation.
     fn names(&self, name: &str) -> Option<Vec<String>> {
-        self.counts.get(name).map(|count| (0..*count).map(|index| format!("{name}-{index}")).collect())
+        let numbered = |name: &str, count| (0..count).map(|index| format!("{name}{index}")).collect();
+        match self.counts.get(name) {
+            Some(count) => Some(numbered(&format!("{name}-"), *count)),
+            None => Some(numbered("host", self.of_clos.filter(|_| name == HOSTS)?)),
+        }
     }
 
     /// Replaces the elements of a list whose `key` is such a name: one for each of its hosts.
@@ -87,7 +102,7 @@ impl Counted {
 
     /// Replaces such a name, or those in a list of names.
     fn write_out(&self, names: &mut Node) {
-        if names.as_text().is_some_and(|name| self.counts.contains_key(name)) {
+        if names.as_text().is_some_and(|name| self.names(name).is_some()) {
             *names = names.as_list();
         }
         names.replace_elements(|element| match element.as_text().and_then(|name| self.names(name)) {
@@ -95,6 +110,17 @@ impl Counted {
             None => vec![element],
         });
     }
+}
+
+/// The number of hosts of such a network; `None` if its values are not good.
+fn hosts_of_clos(sizes: impl Iterator<Item = Option<i128>>) -> Option<u32> {
+    let sizes: Option<Vec<u32>> = sizes.map(|size| u32::try_from(size?).ok()).collect();
+    let hosts = match sizes?[..] {
+        [k] => k.checked_mul(k)?.checked_mul(k)? / 4,
+        [leaves, hosts] => leaves.checked_mul(hosts)?,
+        _ => return None,
+    };
+    Some(hosts).filter(|hosts| *hosts <= MOST_HOSTS)
 }
 
 fn graph(graph: &mut Node, hosts: &mut Counted, path: &Path) -> Result<(), Invalid> {

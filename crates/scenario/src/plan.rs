@@ -5,11 +5,14 @@
 //! not depend on the topology.
 
 mod chain;
+pub(crate) mod clos;
 pub(crate) mod data;
 mod dumbbell;
 mod ethernet;
+mod fat_tree;
 mod graph;
 pub(crate) mod home;
+mod leaf_spine;
 mod named;
 pub(crate) mod outages;
 pub(crate) mod outline;

@@ -4,6 +4,7 @@
 
 mod buffers;
 pub(crate) mod check;
+pub(crate) mod clos;
 mod congestion;
 pub(crate) mod ethernet;
 mod flows;

@@ -38,7 +38,7 @@ fn lossy_ethernet(spec: &ScenarioSpec) -> Option<Warning> {
         || outline.ethernet_switches().any(|switch| pauses(&switch.spec.pause, &switch.spec.priority_pause));
     let is_of_ethernet = |ends: &[u32; 2]| ends.iter().all(|&node| outline.kind(node).is_ethernet());
     let mut lossy = outline.ways().filter(|(_, direction)| direction.spec.impairments.lose());
-    let [one, other] = lossy.find(|(ends, _)| is_of_ethernet(ends))?.0.map(|node| outline.nodes[node as usize].name);
+    let [one, other] = lossy.find(|(ends, _)| is_of_ethernet(ends))?.0.map(|node| outline.name(node));
     has_pause.then(|| Warning {
         text: format!("the Ethernet has PAUSE, but the link between `{one}` and `{other}` loses frames"),
         remedy: "without `impairments.loss` no frame is lost; PAUSE frames never are".into(),

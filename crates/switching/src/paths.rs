@@ -1,21 +1,31 @@
 //! The interface of a path policy, and its choice by configuration.
 //!
 //! A packet at a node with several next hops on paths of the same least metric takes one of them. A policy here keeps
-//! no state: the same flow takes the same path.
+//! no state: flow and time decide.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 mod ecmp;
 mod single;
+mod spray;
 
 pub use ecmp::{EcmpConfig, EcmpSalt};
 pub use single::SingleConfig;
+pub use spray::SprayConfig;
+
+use forebay_units::Time;
 
 /// Chooses among equal paths at one node.
 pub trait PathPolicy: Send + Sync + core::fmt::Debug {
-    /// The next hop, below `paths`, which is 2 or more. `entropy` is a hash of the flow and its direction.
-    fn choose(&self, entropy: u32, paths: usize) -> usize;
+    /// The next hop, below `paths`, which is 2 or more, of a packet that comes to the node at `now`. `entropy` is a
+    /// hash of the flow and its direction.
+    fn choose(&self, entropy: u32, now: Time, paths: usize) -> usize;
+
+    /// Whether all packets of a flow take the same path at all times.
+    fn keeps_paths(&self) -> bool {
+        true
+    }
 }
 
 /// Declares [`PathPolicyConfig`]. An entry is the description in the schema, then the variant, the name in a scenario,
@@ -79,6 +89,8 @@ path_policies! {
     Single, "single", single::SingleConfig;
     /// Equal-cost multipath: a hash spreads flows over the paths.
     Ecmp, "ecmp", ecmp::EcmpConfig;
+    /// A path for each packet, drawn at random.
+    Spray, "spray", spray::SprayConfig;
 }
 
 impl Default for PathPolicyConfig {
@@ -101,8 +113,8 @@ mod tests {
         for policy in PathPolicyConfig::every().iter().filter_map(|config| config.build(7)) {
             for (entropy, paths) in (0..1000_u32).zip((2..9).cycle()) {
                 let entropy = entropy.wrapping_mul(0x9e37_79b9);
-                assert!(policy.choose(entropy, paths) < paths);
-                assert_eq!(policy.choose(entropy, paths), policy.choose(entropy, paths));
+                assert!(policy.choose(entropy, Time::ZERO, paths) < paths);
+                assert_eq!(policy.choose(entropy, Time::ZERO, paths), policy.choose(entropy, Time::ZERO, paths));
             }
         }
     }

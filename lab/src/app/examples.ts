@@ -4,6 +4,7 @@ import backbone from "../../../examples/backbone.toml?raw";
 import campus from "../../../examples/campus.toml?raw";
 import cellular from "../../../examples/cellular.toml?raw";
 import ethernet from "../../../examples/ethernet.toml?raw";
+import fabric from "../../../examples/fabric.toml?raw";
 import first from "../../../examples/first.toml?raw";
 import game from "../../../examples/game.toml?raw";
 import home from "../../../examples/home.toml?raw";
@@ -72,6 +73,11 @@ export const EXAMPLES: Example[] = [
     name: "ethernet",
     title: "PAUSE on a lossless Ethernet",
     text: ethernet,
+  },
+  {
+    name: "fabric",
+    title: "Two paths across a leaf-spine fabric",
+    text: fabric,
   },
   {
     name: "campus",

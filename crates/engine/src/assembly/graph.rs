@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use forebay_qdisc::Time;
 use forebay_records::StringColumn;
 use forebay_records::random::salt;
 use forebay_switching::{PathPolicy, PathPolicyConfig};
@@ -152,6 +153,12 @@ impl Graph {
         if self.kind(node) == Kind::Host { 0 } else { self.into.of(node).len() as u32 }
     }
 
+    /// Whether all packets of a flow take the same path while routes stay.
+    fn keeps_paths(&self) -> bool {
+        // All nodes have the same policy.
+        self.policies.iter().flatten().next().is_none_or(|policy| policy.keeps_paths())
+    }
+
     pub fn policy(&self, node: NodeIndex) -> Option<&Arc<dyn PathPolicy>> {
         self.policies.get(node as usize)?.as_ref()
     }
@@ -164,15 +171,18 @@ impl Graph {
         (numbers, self.entropies.clone())
     }
 
-    /// The next link of the packets of a (flow, direction), in the routes of this number.
-    fn next_link(&self, routes: usize, node: NodeIndex, destination: u32, direction: usize) -> Option<LinkId> {
-        match self.routing.next_hops(routes, node, destination) {
-            [] => None,
-            [only] => Some(*only),
-            equal => {
-                let chosen = self.policy(node).map(|policy| policy.choose(self.entropies[direction], equal.len()));
-                Some(equal[chosen.unwrap_or(0)])
+    /// The next links of the packets of a (flow, direction), in the routes of this number: one, unless its packets take
+    /// different paths. Empty if no path leads there.
+    fn next_links(&self, routes: usize, node: NodeIndex, destination: u32, direction: usize) -> &[LinkId] {
+        let equal = self.routing.next_hops(routes, node, destination);
+        match self.policy(node) {
+            _ if equal.len() < 2 => equal,
+            Some(policy) if !policy.keeps_paths() => equal,
+            Some(policy) => {
+                let chosen = policy.choose(self.entropies[direction], Time::ZERO, equal.len());
+                &equal[chosen..=chosen]
             }
+            None => &equal[..1],
         }
     }
 
@@ -184,17 +194,19 @@ impl Graph {
     pub fn walk(&self, stream: Stream, direction: usize, mut visit: impl FnMut(Hop)) -> Result<(), RunError> {
         let nowhere = || RunError::Invariant(format!("no path leads from node {} to {}", stream.from, stream.to));
         let destination = self.routing.usual.number(stream.to).ok_or_else(nowhere)?;
-        let hop = |routes: usize, node: NodeIndex, before: Option<LinkId>| {
-            let link = self.next_link(routes, node, destination, direction).ok_or_else(nowhere)?;
-            Ok(Hop { before, link, is_last: self.edges[link as usize].to == stream.to })
+        let hops = |routes: usize, node: NodeIndex, before: Option<LinkId>| {
+            let links = self.next_links(routes, node, destination, direction);
+            let is_last = |link: LinkId| self.edges[link as usize].to == stream.to;
+            links.iter().map(move |&link| Hop { before, link, is_last: is_last(link) })
         };
-        if self.routing.count() > 1 {
-            return self.walk_all((stream.from, destination), hop, visit);
+        if self.routing.count() > 1 || !self.keeps_paths() {
+            return self.walk_all((stream.from, destination), hops, visit, nowhere);
         }
-        let (mut next, mut crossed) = (hop(0, stream.from, None)?, 1);
+        let hop = |node, before| hops(0, node, before).next().ok_or_else(nowhere);
+        let (mut next, mut crossed) = (hop(stream.from, None)?, 1);
         visit(next);
         while !next.is_last {
-            next = hop(0, self.edges[next.link as usize].to, Some(next.link))?;
+            next = hop(self.edges[next.link as usize].to, Some(next.link))?;
             visit(next);
             crossed += 1;
             if crossed > self.edges.len() {
@@ -204,20 +216,25 @@ impl Graph {
         Ok(())
     }
 
-    /// The same where routes change: at each node the packets may find any of them.
-    fn walk_all(
+    /// The same where routes change, or packets of a flow take different paths: at each node they may take any link of
+    /// these.
+    fn walk_all<H: Iterator<Item = Hop>>(
         &self,
         (from, destination): (NodeIndex, u32),
-        hop: impl Fn(usize, NodeIndex, Option<LinkId>) -> Result<Hop, RunError>,
+        hops: impl Fn(usize, NodeIndex, Option<LinkId>) -> H,
         mut visit: impl FnMut(Hop),
+        nowhere: impl Fn() -> RunError,
     ) -> Result<(), RunError> {
         let (mut found, mut ahead) = (BTreeSet::new(), vec![(from, None)]);
         while let Some((node, before)) = ahead.pop() {
             for &routes in &*self.routing.different(node, destination) {
-                let hop = hop(routes, node, before)?;
-                if found.insert((before, hop.link)) {
-                    visit(hop);
-                    ahead.extend((!hop.is_last).then(|| (self.edges[hop.link as usize].to, Some(hop.link))));
+                let mut hops = hops(routes, node, before).peekable();
+                hops.peek().ok_or_else(&nowhere)?;
+                for hop in hops {
+                    if found.insert((before, hop.link)) {
+                        visit(hop);
+                        ahead.extend((!hop.is_last).then(|| (self.edges[hop.link as usize].to, Some(hop.link))));
+                    }
                 }
             }
         }

@@ -163,7 +163,7 @@ impl ForwardingTable {
     fn choose(&self, entry: u32, packet: &Packet, ends: &Destinations) -> u32 {
         match &self.choices[(entry & !CHOICE) as usize] {
             Choice::ByFlow { entries, policy } => {
-                entries[policy.choose(ends.entropies[packet.direction_index()], entries.len())]
+                entries[policy.choose(ends.entropies[packet.direction_index()], packet.time, entries.len())]
             }
             Choice::ByTime(entries) => {
                 let entry = entries[self.periods.at(packet.time)];

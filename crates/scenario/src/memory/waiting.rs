@@ -118,7 +118,7 @@ fn uplinks_bps(outline: &Outline<'_>, group: usize) -> f64 {
         return uplink(outline, group).map_or(f64::INFINITY, |link| f64::from(flows.flows()) * bps(link.rate));
     }
     let is_source = |node: &str| flows.from.as_ref().is_none_or(|from| from.0.iter().any(|name| name == node));
-    let own = outline.ways().filter(|([from, _], _)| is_source(outline.nodes[*from as usize].name));
+    let own = outline.ways().filter(|([from, _], _)| is_source(outline.name(*from)));
     own.map(|(_, direction)| bps(direction.spec.rate)).sum()
 }
 

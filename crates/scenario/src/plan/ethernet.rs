@@ -44,7 +44,7 @@ impl TopologyBuilder for Ethernet {
         for switch in &self.switches {
             let path = outline.path.key("switch");
             let switch_kind = PlannedSwitch { spec: &self.switch, congestion_management, line_rate, path };
-            outline.add_node(&switch.name, PlannedKind::EthernetSwitch(Box::new(switch_kind)));
+            outline.add_node(&*switch.name, PlannedKind::EthernetSwitch(Box::new(switch_kind)));
         }
         for node in self.nodes() {
             let service = self.service_of(node, ServiceAt::Node).collect();

@@ -67,7 +67,7 @@ impl TopologyBuilder for Graph {
                 let (ports, crossed) = (ports.count, Crossed::Few);
                 outline.crossbars.push(Crossbar { name: &node.name, ports, fabric, path: path.clone(), crossed });
             }
-            outline.add_node(&node.name, self.planned_kind(node, &ports, &path));
+            outline.add_node(&*node.name, self.planned_kind(node, &ports, &path));
         }
         let delays = self.links.iter().map(|link| link.forward().mean_delay().seconds());
         let (sum, longest_s) = delays.fold((0.0, 0.0_f64), |(sum, longest), delay| (sum + delay, longest.max(delay)));

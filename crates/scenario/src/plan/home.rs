@@ -68,7 +68,7 @@ impl TopologyBuilder for Home {
         }
         let names = self.hosts.iter().map(|host| &host.name).chain(self.servers.iter().map(|server| &server.name));
         for name in names {
-            outline.add_node(name, PlannedKind::Host);
+            outline.add_node(&**name, PlannedKind::Host);
         }
         let at = outline.path.clone();
         for (index, host) in self.hosts.iter().enumerate() {

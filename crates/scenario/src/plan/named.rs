@@ -12,10 +12,10 @@ use super::{FramesOfGenerator, Plan, PlannedAdapter, PlannedFlow, PlannedKind, P
 use crate::names;
 use crate::schema::{Adapter, FlowGroup, Generator, LinkSpec, OneOrMany, Transport};
 
-/// A node that the scenario names.
+/// A node that flows can name.
 #[derive(Debug)]
 pub(crate) struct NamedNode<'s> {
-    pub name: &'s str,
+    pub name: Cow<'s, str>,
     pub kind: PlannedKind<'s>,
 }
 
@@ -35,42 +35,54 @@ impl<'s> EthernetPlan<'s> {
 }
 
 impl<'s> Outline<'s> {
-    pub(super) fn add_node(&mut self, name: &'s str, kind: PlannedKind<'s>) {
+    pub(super) fn add_node(&mut self, name: impl Into<Cow<'s, str>>, kind: PlannedKind<'s>) -> u32 {
+        let name = name.into();
         if let (PlannedKind::EthernetSwitch(switch), Some(ethernet)) = (&kind, &mut self.ethernet) {
             ethernet.stops_classes |= switch.spec.priority_pause.is_some();
         }
-        self.numbers.insert(name, self.nodes.len() as u32);
+        let number = self.nodes.len() as u32;
+        self.numbers.insert(name.clone(), number);
         self.nodes.push(NamedNode { name, kind });
+        number
     }
 
-    /// A link between two nodes, with the description of each direction and the table that has it. An adapter has a
-    /// queue and a rate of its own.
-    pub(super) fn joined(
+    /// A link between two nodes, with the description of each direction and the table that has it.
+    pub(super) fn joined(&self, ends: [u32; 2], ways: [(LinkSpec, Path); 2], traffic: Traffic) -> Links<'s> {
+        let [one, other] = ends.map(|end| self.name(end));
+        let names = [names::graph_link(one, other), names::graph_link(other, one)];
+        self.joined_by(ends, names, ways.map(|(spec, path)| (spec, Some(path))), traffic)
+    }
+
+    /// The same with names of its own. An adapter has a queue and a rate of its own.
+    pub(super) fn joined_by(
         &self,
-        [one, other]: [u32; 2],
-        [there, back]: [(LinkSpec, Path); 2],
+        ends: [u32; 2],
+        [there, back]: [String; 2],
+        [way_there, way_back]: [(LinkSpec, Option<Path>); 2],
         traffic: Traffic,
     ) -> Links<'s> {
-        let way = |from: u32, to: u32, (mut spec, path): (LinkSpec, Path)| {
-            let [from, to] = [from, to].map(|node| &self.nodes[node as usize]);
-            let is_adapter = matches!(from.kind, PlannedKind::Adapter(_));
+        let way = |from: u32, name: String, (mut spec, path): (LinkSpec, Option<Path>)| {
+            let is_adapter = matches!(self.kind(from), PlannedKind::Adapter(_));
             if is_adapter {
                 (spec.queue, spec.service) = (None, Vec::new());
             }
-            let name = (names::graph_link(from.name, to.name).into(), "");
-            Direction::new(name, Cow::Owned(spec), Some(path).filter(|_| !is_adapter), traffic)
+            Direction::new((name.into(), ""), Cow::Owned(spec), path.filter(|_| !is_adapter), traffic)
         };
-        let back = way(other, one, back);
+        let back = way(ends[1], back, way_back);
         Links {
             crossed: Crossed::Few,
-            ends: Some([one, other]),
-            ..Links::bottleneck(way(one, other, there), Some(back))
+            ends: Some(ends),
+            ..Links::bottleneck(way(ends[0], there, way_there), Some(back))
         }
     }
 
     /// The number of the node of that name.
     pub fn node(&self, name: &str) -> Option<u32> {
         self.numbers.get(name).copied()
+    }
+
+    pub fn name(&self, node: u32) -> &str {
+        &self.nodes[node as usize].name
     }
 
     pub fn kind(&self, node: u32) -> &PlannedKind<'s> {
@@ -83,9 +95,9 @@ impl<'s> Outline<'s> {
     }
 
     /// The hosts with adapters.
-    pub fn adapters(&self) -> impl Iterator<Item = (&'s str, &PlannedAdapter<'s>)> {
+    pub fn adapters(&self) -> impl Iterator<Item = (&str, &PlannedAdapter<'s>)> {
         self.nodes.iter().filter_map(|node| {
-            if let PlannedKind::Adapter(adapter) = &node.kind { Some((node.name, &**adapter)) } else { None }
+            if let PlannedKind::Adapter(adapter) = &node.kind { Some((&*node.name, &**adapter)) } else { None }
         })
     }
 
@@ -147,7 +159,7 @@ impl Plan<'_> {
     pub(super) fn build_named(&mut self) {
         for number in 0..self.outline.nodes.len() {
             let NamedNode { name, kind } = &self.outline.nodes[number];
-            self.nodes.push(PlannedNode { name: (*name).to_owned(), kind: kind.clone() });
+            self.nodes.push(PlannedNode { name: name.clone().into_owned(), kind: kind.clone() });
         }
         for index in 0..self.outline.links.len() {
             if let Some([from, to]) = self.outline.links[index].ends {

@@ -178,9 +178,9 @@ pub(crate) struct Outline<'s> {
     pub path: Path,
     pub links: Vec<Links<'s>>,
     pub crossbars: Vec<Crossbar<'s>>,
-    /// The nodes, where the scenario names them.
+    /// The nodes, where flows can name them.
     pub nodes: Vec<NamedNode<'s>>,
-    pub(super) numbers: BTreeMap<&'s str, u32>,
+    pub(super) numbers: BTreeMap<Cow<'s, str>, u32>,
     /// Where there are Ethernet switches.
     pub ethernet: Option<EthernetPlan<'s>>,
     /// The number of routers at which flows can enter, where there is a choice.

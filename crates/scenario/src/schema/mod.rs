@@ -4,6 +4,7 @@
 //! comments. Alternatives are externally tagged tables, `queue.red = { … }`, of which exactly one is given; where every
 //! parameter of an alternative has a default its bare name will do, `queue = "red"`.
 
+mod clos;
 mod distribution;
 mod ecn;
 mod ethernet;
@@ -25,6 +26,7 @@ mod switch;
 pub(crate) mod tagged;
 mod topology;
 
+pub use clos::{ClosSwitch, FatTree, LeafSpine, LinkException};
 pub use distribution::{SizeDistribution, SpanDistribution};
 pub use ecn::DatagramEcn;
 pub use ethernet::{

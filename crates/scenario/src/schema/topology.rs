@@ -11,7 +11,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 
 use super::tagged;
-use super::{Adapter, Cioq, Ethernet, GraphLink, Home, InputQueued, LinkSpec, SharedMemorySwitch, SwitchTopology};
+use super::{
+    Adapter, Cioq, Ethernet, FatTree, GraphLink, Home, InputQueued, LeafSpine, LinkSpec, SharedMemorySwitch,
+    SwitchTopology,
+};
 
 /// The table of topologies, for the macro `$apply`: a sentence for the schema; the variant with its table, and its name
 /// in a scenario. `plan/` has a builder for each.
@@ -28,6 +31,10 @@ macro_rules! topologies {
             Switch(SwitchTopology) = "switch";
             /// Hosts behind a gateway, its line to the provider, and servers.
             Home(Home) = "home";
+            /// Leaf switches with hosts, and spine switches that are connected to every leaf.
+            LeafSpine(LeafSpine) = "leaf_spine";
+            /// A fat-tree: pods of edge and aggregation switches, and core switches between the pods.
+            FatTree(FatTree) = "fat_tree";
             /// Any nodes and links, with shortest-path routes.
             Graph(Graph) = "graph";
             /// Switches with shared memory and nodes with adapters, with PAUSE and congestion management.

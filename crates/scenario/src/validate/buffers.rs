@@ -76,7 +76,7 @@ pub(super) fn memory(outline: &Outline<'_>, ethernet: &EthernetPlan<'_>) -> Vali
     for ([from, to], direction) in outline.ways() {
         let feeder = reaction_of(from);
         if let Some((reaction, path, line_rate)) = feeder {
-            let name = outline.nodes[from as usize].name;
+            let name = outline.name(from);
             self::reaction(name, reaction, [direction.spec.rate, line_rate], path)?;
         }
         // The effect of an order to stop: the reaction of the other end.
@@ -84,7 +84,7 @@ pub(super) fn memory(outline: &Outline<'_>, ethernet: &EthernetPlan<'_>) -> Vali
         match outline.kind(to) {
             PlannedKind::EthernetSwitch(switch) => {
                 if feeder.is_none() {
-                    no_pause(switch, [to, from].map(|node| outline.nodes[node as usize].name))?;
+                    no_pause(switch, [to, from].map(|node| outline.name(node)))?;
                 }
                 let SharedMemorySwitch { memory, buffer: policy, pause, priority_pause, forwarding_delay, .. } =
                     *switch.spec;

@@ -169,7 +169,7 @@ pub(super) fn paths(outline: &Outline<'_>, ethernet: &EthernetPlan<'_>) -> Valid
 
 /// A node as a message names it.
 fn named(outline: &Outline<'_>, node: u32) -> String {
-    let name = outline.nodes[node as usize].name;
+    let name = outline.name(node);
     match outline.kind(node) {
         PlannedKind::Host => format!("`{name}`, a host without an adapter"),
         PlannedKind::Router => format!("the router `{name}`"),

@@ -13,7 +13,7 @@ use crate::names;
 use crate::schema::{Adapter, Graph, GraphLink, Node, NodeKind, ScenarioSpec, SpanDistribution};
 
 /// More than any scenario has; keeps `--set` with a slip of the finger from eating all memory.
-const MOST_NODES: usize = 1_000_000;
+pub(super) const MOST_NODES: usize = 1_000_000;
 
 pub(crate) fn validate(graph: &Graph, path: &Path) -> Validity {
     let nodes = path.key("nodes");

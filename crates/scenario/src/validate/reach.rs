@@ -60,7 +60,7 @@ impl<'a> Reach<'a> {
             return Err(Invalid::new(path.clone(), format!("`{name}` is not a host"), label)
                 .with_help(format!("connect a host to `{name}`, and name that host")));
         }
-        let hosts = || self.outline.nodes.iter().filter(|node| !node.kind.forwards()).map(|node| node.name);
+        let hosts = || self.outline.nodes.iter().filter(|node| !node.kind.forwards()).map(|node| &*node.name);
         let help = did_you_mean(name, hosts()).unwrap_or_else(|| {
             let first: Vec<&str> = hosts().take(HOSTS_LISTED).collect();
             let more = if hosts().nth(HOSTS_LISTED).is_some() { ", …" } else { "" };

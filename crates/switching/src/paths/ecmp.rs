@@ -32,6 +32,8 @@
 
 use alloc::sync::Arc;
 
+use forebay_units::Time;
+
 use crate::paths::PathPolicy;
 
 /// Parameters of equal-cost multipath.
@@ -66,13 +68,13 @@ pub(crate) fn build(config: &EcmpConfig, salt: u32) -> Option<Arc<dyn PathPolicy
 }
 
 impl PathPolicy for Ecmp {
-    fn choose(&self, entropy: u32, paths: usize) -> usize {
+    fn choose(&self, entropy: u32, _now: Time, paths: usize) -> usize {
         murmur3(&[entropy], self.salt) as usize % paths
     }
 }
 
 /// MurmurHash3, the 32-bit variant for x86, of whole words.
-fn murmur3(words: &[u32], seed: u32) -> u32 {
+pub(super) fn murmur3(words: &[u32], seed: u32) -> u32 {
     let mut hash = seed;
     for word in words {
         let word = word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
@@ -102,9 +104,9 @@ mod tests {
         let (mut counts, mut pairs) = ([0_u32; 4], [0_u32; 4]);
         for flow in 0..40_000_u32 {
             let entropy = flow.wrapping_mul(0x9e37_79b9);
-            counts[first.choose(entropy, 4)] += 1;
-            if first.choose(entropy, 4) == 0 {
-                pairs[second.choose(entropy, 4)] += 1;
+            counts[first.choose(entropy, Time::ZERO, 4)] += 1;
+            if first.choose(entropy, Time::ZERO, 4) == 0 {
+                pairs[second.choose(entropy, Time::ZERO, 4)] += 1;
             }
         }
         // Five standard deviations: sqrt(F (n - 1)) / n is 87 of 40 000 flows, 43 of 10 000.
@@ -116,6 +118,6 @@ mod tests {
     fn a_common_salt_polarizes() {
         let config = EcmpConfig { salt: EcmpSalt::Common };
         let [Some(one), Some(other)] = [320, 321].map(|salt| build(&config, salt)) else { panic!("no policy") };
-        assert!((0..1000).all(|flow| one.choose(flow, 4) == other.choose(flow, 4)));
+        assert!((0..1000).all(|flow| one.choose(flow, Time::ZERO, 4) == other.choose(flow, Time::ZERO, 4)));
     }
 }

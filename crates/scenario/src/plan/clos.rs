@@ -1,0 +1,146 @@
+//! Folded Clos networks: switches in tiers, with hosts below the lowest.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use forebay_switching::PathPolicyConfig;
+use forebay_switching::congestion::CongestionManagement;
+use forebay_units::Rate;
+
+use super::outline::{Links, Outline, Traffic};
+use super::{EthernetPlan, PlannedAdapter, PlannedKind, PlannedSwitch};
+use crate::schema::{Adapter, ClosSwitch, LinkException, LinkSpec};
+
+/// The common parts of all such networks.
+pub(crate) struct Clos<'s> {
+    pub switch: &'s ClosSwitch,
+    pub adapter: &'s Adapter,
+    pub congestion_management: Option<&'s CongestionManagement>,
+    pub paths: &'s PathPolicyConfig,
+    pub exceptions: &'s [LinkException],
+    /// The links of each tier, from the hosts upwards, with the keys that describe them.
+    pub tiers: Vec<(&'s LinkSpec, &'static str)>,
+    pub switches: Vec<String>,
+    pub hosts: u32,
+    /// In the order of the ports of each switch; those of a host come first.
+    pub cables: Vec<Cable>,
+}
+
+/// A link between a node and one of the next tier.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cable {
+    /// The tier of its upper end: 0 for a switch with hosts.
+    pub tier: usize,
+    /// Numbers of the nodes: those of switches are places in `switches`, and hosts follow.
+    pub lower: u32,
+    pub upper: u32,
+}
+
+/// The rates of the directions of a cable, upwards and downwards; `None` where it is down.
+type Rates = Option<[Rate; 2]>;
+
+impl<'s> Clos<'s> {
+    pub fn name(&self, node: u32) -> String {
+        let host = node.checked_sub(self.switches.len() as u32);
+        host.map_or_else(|| self.switches[node as usize].clone(), |host| format!("host{host}"))
+    }
+
+    /// The names of the ports at both ends of each cable, the lower end first.
+    pub fn ports(&self) -> Vec<[String; 2]> {
+        let mut used = vec![0_u32; self.switches.len() + self.hosts as usize];
+        let mut port = |node: u32| {
+            let number = &mut used[node as usize];
+            *number += 1;
+            format!("{}.port{}", self.name(node), *number - 1)
+        };
+        self.cables.iter().map(|cable| [port(cable.lower), port(cable.upper)]).collect()
+    }
+
+    /// The rates of each cable. Names that no port has change nothing.
+    fn rates(&self, ports: &[[String; 2]]) -> Vec<Rates> {
+        let usual = self.cables.iter().map(|cable| Some([self.tiers[cable.tier].0.rate; 2]));
+        let mut rates: Vec<Rates> = usual.collect();
+        if self.exceptions.is_empty() {
+            return rates;
+        }
+        let ends = ports.iter().zip(0..).flat_map(|(ends, cable)| ends.iter().zip(0..).map(move |it| (it, cable)));
+        let places: BTreeMap<&str, (usize, usize)> =
+            ends.map(|((name, end), cable)| (name.as_str(), (cable, end))).collect();
+        for exception in self.exceptions {
+            for &(cable, end) in exception.ports.0.iter().filter_map(|name| places.get(name.as_str())) {
+                match (&mut rates[cable], exception.rate) {
+                    (of_cable, _) if exception.down => *of_cable = None,
+                    (Some(of_cable), Some(rate)) if exception.one_way => of_cable[end] = rate,
+                    (Some(of_cable), Some(rate)) => *of_cable = [rate; 2],
+                    _ => {}
+                }
+            }
+        }
+        rates
+    }
+
+    pub fn outline(&self, outline: &mut Outline<'s>) {
+        outline.paths = Some(self.paths);
+        let ports = self.ports();
+        let rates = self.rates(&ports);
+        self.add_nodes(outline, &rates);
+        let mut of_tier = vec![0_u32; self.tiers.len()];
+        self.cables.iter().for_each(|cable| of_tier[cable.tier] += 1);
+        for ((cable, ports), rates) in self.cables.iter().zip(ports).zip(rates) {
+            let Some([up, down]) = rates else { continue };
+            let (spec, key) = self.tiers[cable.tier];
+            let path = outline.path.key(key);
+            let is_of_host = cable.tier == 0;
+            // The device of a host has no queue that a table describes.
+            let upwards = if is_of_host { (spec.without_queue(), None) } else { (spec.clone(), Some(path.clone())) };
+            let at = |(spec, path), rate| (LinkSpec { rate, ..spec }, path);
+            let ways = [at(upwards, up), at((spec.clone(), Some(path)), down)];
+            let joined = outline.joined_by([cable.lower, cable.upper], ports, ways, Traffic::Some);
+            // A flow goes up through a tier and down again, at most.
+            let crossings = (2.0 / f64::from(of_tier[cable.tier])).min(1.0);
+            outline.links.push(Links { crossings, ..joined });
+        }
+    }
+
+    fn add_nodes(&self, outline: &mut Outline<'s>, rates: &[Rates]) {
+        let congestion_management = self.congestion_management;
+        let spec = match self.switch {
+            ClosSwitch::Router => None,
+            ClosSwitch::EthernetSwitch(spec) => Some(spec),
+        };
+        if spec.is_some() {
+            outline.ethernet = Some(EthernetPlan::new(self.adapter, congestion_management));
+        }
+        let mut fastest: Vec<Option<Rate>> = vec![None; self.switches.len() + self.hosts as usize];
+        for (cable, rates) in self.cables.iter().zip(rates) {
+            for (end, rate) in [cable.lower, cable.upper].into_iter().zip(rates.iter().flatten()) {
+                fastest[end as usize] = fastest[end as usize].max(Some(*rate));
+            }
+        }
+        let is_switch = |node: u32| (node as usize) < self.switches.len();
+        for (node, line_rate) in (0..).zip(fastest) {
+            let kind = match (spec, line_rate) {
+                (Some(spec), Some(line_rate)) if is_switch(node) => {
+                    let path = outline.path.key("switch").key("ethernet_switch");
+                    let switch = PlannedSwitch { spec, congestion_management, line_rate, path };
+                    PlannedKind::EthernetSwitch(Box::new(switch))
+                }
+                (Some(_), Some(line_rate)) => {
+                    let (spec, service) = (self.adapter, Vec::new());
+                    PlannedKind::Adapter(Box::new(PlannedAdapter { spec, congestion_management, line_rate, service }))
+                }
+                _ if is_switch(node) => PlannedKind::Router,
+                _ => PlannedKind::Host,
+            };
+            outline.add_node(self.name(node), kind);
+        }
+    }
+
+    /// The ports of all nodes.
+    pub fn port_names(&self) -> BTreeSet<String> {
+        self.ports().into_iter().flatten().collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "clos_tests.rs"]
+mod tests;

@@ -1,0 +1,120 @@
+//! Leaf-spine networks and fat-trees: how packets spread over their paths, lossless ones, and mistakes in their tables.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::num::NonZeroUsize;
+
+use forebay_engine::RunResult;
+use forebay_scenario::{Scenario, run, run_divided, run_in_order};
+
+const LOSSLESS: &str = r#"switch.ethernet_switch = { memory = "300 KB", pause = { high = "200 KB", low = "100 KB" } }
+    adapter = { pause = { high = "100 KB", low = "50 KB" } }"#;
+
+/// A fat-tree of 16 hosts, each of which sends to the one after the next 8, to another pod.
+fn shifted(keys: &str) -> String {
+    let to: Vec<String> = (0..16).map(|host| format!("\"host{}\"", (host + 8) % 16)).collect();
+    format!(
+        r#"
+        duration = "5 ms"
+        [topology.fat_tree]
+        k = 4
+        host_link = {{ rate = "10 Gbps", delay = "1 us" }}
+        {keys}
+        [[flows]]
+        name = "udp"
+        count = 16
+        from = "hosts"
+        to = [{}]
+        transport.udp = {{ packet = "1000 B", constant = {{ rate = "8 Gbps", jitter = 0.5 }} }}
+        "#,
+        to.join(", ")
+    )
+}
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::load(text, "fabric.toml", &[]).unwrap_or_else(|error| panic!("{}", error.render(false)))
+}
+
+fn result(text: &str) -> RunResult {
+    run(&scenario(text), None, None, &mut |_| true).unwrap()
+}
+
+fn mistake(text: &str) -> String {
+    Scenario::load(text, "fabric.toml", &[]).unwrap_err().render(false)
+}
+
+/// The packets that each edge switch sent to each of its aggregation switches.
+fn upwards(result: &RunResult) -> Vec<u64> {
+    let (names, packets) = (result.links.texts("name"), result.links.counts("packets"));
+    let up = names
+        .iter()
+        .zip(packets)
+        .filter(|(name, _)| name.contains("edge") && (name.ends_with("port2") || name.ends_with("port3")));
+    up.map(|(_, packets)| *packets).collect()
+}
+
+#[test]
+fn spraying_loads_all_paths_alike_and_ecmp_does_not() {
+    let sprayed = upwards(&result(&shifted("paths = \"spray\"")));
+    // Two hosts at 8 Gb/s over two links: 5000 packets each, with a standard deviation of 50.
+    assert_eq!(sprayed.len(), 16);
+    assert!(sprayed.iter().all(|packets| packets.abs_diff(5000) < 5 * 50), "{sprayed:?}");
+    let hashed = upwards(&result(&shifted("")));
+    // Each of two flows is on one link: both may be on the same.
+    assert!(hashed.iter().any(|packets| *packets < 1000), "{hashed:?}");
+}
+
+#[test]
+fn neither_threads_nor_the_order_of_running_change_what_is_drawn() {
+    for keys in ["paths = \"spray\"", "", &format!("paths = \"spray\"\n{LOSSLESS}")] {
+        let scenario = scenario(&shifted(keys));
+        let one = run(&scenario, None, None, &mut |_| true).unwrap();
+        let two = run_divided(NonZeroUsize::new(2).unwrap(), &scenario, None, None, None, &mut |_| true).unwrap();
+        let in_order = run_in_order(&scenario, None, None, &mut |_| true).unwrap();
+        assert_eq!([&two.digest, &in_order.digest], [&one.digest; 2], "{keys}");
+    }
+}
+
+#[test]
+fn a_lossless_fabric_loses_nothing_in_an_incast() {
+    let text = format!(
+        r#"
+        duration = "5 ms"
+        [topology.leaf_spine]
+        leaves = 4
+        spines = 2
+        hosts = 4
+        host_link = {{ rate = "10 Gbps", delay = "1 us" }}
+        {LOSSLESS}
+        [[flows]]
+        name = "incast"
+        count = 15
+        from = "hosts"
+        to = "host15"
+        transport.udp = {{ packet = "1000 B", constant = {{ rate = "5 Gbps" }} }}
+        "#
+    );
+    let result = result(&text);
+    let lost: u64 = result.queues.counts("frames_lost").iter().sum();
+    assert_eq!(lost, 0);
+    let (names, utilization) = (result.links.texts("name"), result.links.floats("utilization"));
+    let to_receiver = names.iter().zip(utilization).find(|(name, _)| *name == "leaf3.port3").unwrap().1;
+    assert!(*to_receiver > 0.95, "{to_receiver}");
+}
+
+#[test]
+fn a_mistake_in_a_fabric_is_named_with_its_place() {
+    let tree = |keys: &str| mistake(&shifted("").replace("k = 4", keys));
+    assert!(tree("k = 5").contains("expected an even number of ports"));
+    assert!(tree("k = 200").contains("expected at most 128"));
+    assert!(tree("k = 4\nedge_oversubscription = 3").contains("expected a divisor of 2, which is k/2"));
+    assert!(tree("k = 4\ncongestion_management = \"qcn\"").contains("expected `switch = \"ethernet_switch\"`"));
+    let exception = |table: &str| tree(&format!("k = 4\nexceptions = [{table}]"));
+    assert!(exception("{ ports = \"pod0.edge0.port9\", down = true }").contains("there is no port"));
+    assert!(exception("{ ports = \"host0.port0\" }").contains("an exception changes nothing"));
+    assert!(exception("{ ports = \"core0.port0\", one_way = true, down = true }").contains("down as a whole"));
+    let other = mistake(&shifted("").replace("from = \"hosts\"", "from = \"host16\""));
+    assert!(other.contains("there is no host `host16`"), "{other}");
+    // The only way of a host.
+    assert!(exception("{ ports = \"host3.port0\", down = true }").contains("host3"));
+}
