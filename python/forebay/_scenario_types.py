@@ -7284,7 +7284,7 @@ class LeafSpine(BaseModel):
 
 class FatTree(BaseModel):
     """
-    A fat-tree of switches with `k` ports: `k` pods of k/2 edge and k/2 aggregation switches, k²/4 core switches, and k³/4 hosts (Al-Fares et al. 2008). Nodes: `pod1.edge0`, `pod1.agg0`, `core3`, `host7`, …; the hosts of an edge switch follow one another, and `hosts` in `from` and `to` of flows is a list of all. Links have the names of the ports that send: `pod1.agg0.port2`. The first ports of a switch lead down. Aggregation switch a of each pod leads to core a, a + A, a + 2A, …, with A of them in a pod.
+    A fat-tree of switches with `k` ports: `k` pods of k/2 edge and k/2 aggregation switches, k²/4 core switches, and k³/4 hosts (Al-Fares et al. 2008). Nodes: `pod1.edge0`, `pod1.agg0`, `core3`, `host7`, …; the hosts of an edge switch follow one another, and `hosts` in `from` and `to` of flows is a list of all. Links have the names of the ports that send: `pod1.agg0.port2`. The first ports of a switch lead down. Aggregation switch a of each pod leads to cores a, a + A, a + 2A, …, where A is the number of aggregation switches of a pod.
     """
 
     model_config = ConfigDict(

@@ -17,7 +17,7 @@
 //! count = 15
 //! from = "hosts"
 //! to = "host15"
-//! transport.tcp = { congestion_control = "dctcp" }
+//! transport = "tcp"
 //! ```
 
 use forebay_document::{Invalid, Path};
