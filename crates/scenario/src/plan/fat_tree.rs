@@ -8,7 +8,11 @@
 //!
 //! [topology.fat_tree]
 //! k = 4
-//! host_link = { rate = "10 Gbps", delay = "1 us", queue.drop_tail = { limit = "100 packets" } }
+//!
+//! [topology.fat_tree.host_link]
+//! rate = "10 Gbps"
+//! delay = "1 us"
+//! queue.drop_tail = { limit = "100 packets" }
 //!
 //! [[flows]]
 //! name = "shift"

@@ -10,7 +10,11 @@
 //! leaves = 4
 //! spines = 2
 //! hosts = 4
-//! host_link = { rate = "10 Gbps", delay = "1 us", queue.drop_tail = { limit = "100 packets" } }
+//!
+//! [topology.leaf_spine.host_link]
+//! rate = "10 Gbps"
+//! delay = "1 us"
+//! queue.drop_tail = { limit = "100 packets" }
 //!
 //! [[flows]]
 //! name = "incast"
