@@ -221,6 +221,13 @@ fn specs() -> Vec<QueueSpec<NoCustomDiscipline>> {
     let fq = r#"{"fq": {"flow_max_rate": "2 Mbps", "ce_threshold": "1 ms", "initial_quantum": "2 KB"}}"#;
     let hhf = r#"{"hhf": {"admit_bytes": "4 KB", "limit": "9 packets"}}"#;
     let rem = r#"{"rem": {"target": "1 packets", "gamma": 1.0, "phi": 1.1, "ecn": true}}"#;
+    let ranked = [
+        r#"{"pifo": {"limit": "9 packets", "max_flows": 2}}"#,
+        r#"{"sp_pifo": {"limit": "12 packets", "queues": 3}}"#,
+        r#"{"aifo": {"limit": "9 packets", "window": 6, "sample_every": 2, "headroom": 0.2}}"#,
+        r#"{"afq": {"queues": 4, "bytes_per_round": "1500 B", "queue_limit": 5}}"#,
+    ];
+    specs.extend(ranked.map(|text| serde_json::from_str(text).unwrap()));
     specs.extend([classes, htb, taprio, CAKE, fq, hhf, rem].map(|text| serde_json::from_str(text).unwrap()));
     specs
 }

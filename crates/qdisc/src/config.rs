@@ -506,6 +506,14 @@ disciplines! {
     Hhf(crate::HhfConfig) = "hhf", discipline Hhf, "hhf.rs", containment;
     /// RED that blocks the flows that were served most until the others have caught up.
     Breathe(crate::BreatheConfig) = "breathe", law Breathe, "breathe.rs", containment;
+    /// Push-in first-out: packets leave in the order of their ranks, those of start-time fair queueing.
+    Pifo(crate::PifoConfig) = "pifo", discipline Pifo, "pifo.rs", fair_queueing;
+    /// Strict-priority queues that approximate a PIFO: their bounds follow the ranks of the packets.
+    SpPifo(crate::SpPifoConfig) = "sp_pifo", discipline SpPifo, "sp_pifo.rs", fair_queueing;
+    /// One FIFO queue that admits the packets that a PIFO would serve, by their ranks.
+    Aifo(crate::AifoConfig) = "aifo", discipline Aifo, "aifo.rs", containment;
+    /// Approximate fair queueing: a calendar of FIFO queues in which each flow has a number of bytes in each round.
+    Afq(crate::AfqConfig) = "afq", discipline Afq, "afq.rs", fair_queueing;
     /// Class-based queueing: a queue of any kind for each class of traffic, with a share, a shaping rate and a
     /// priority.
     Cbq(CbqConfig<QueueSpec<G>>) = "cbq", classes Cbq, "cbq.rs", classes;

@@ -23,6 +23,7 @@
 //! | `fifo.rs`, `line.rs` | the queue behind a law; a link that sends what a discipline gives, without a simulator |
 //! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `packet_pool.rs` | ways to hold packets |
 //! | `new_old_lists.rs`, `indexed_heap.rs` | orders of flow queues |
+//! | `ranks.rs`, `flow_tags.rs` | ranks of packets, for `pifo`, `sp_pifo` and `aifo`; how far each flow has been served |
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
 //! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs`, `pi2_controller.rs`, `signal.rs` | parts of several |
 //! | `config.rs` | queues as a file describes them, with the table of all disciplines |
@@ -47,6 +48,8 @@ mod parameters;
 
 mod admission;
 mod afd;
+mod afq;
+mod aifo;
 mod ared;
 mod arrival;
 mod backlog;
@@ -75,6 +78,7 @@ mod feng_red;
 mod fifo;
 mod flow_info;
 mod flow_slots;
+mod flow_tags;
 mod fq;
 mod fq_codel;
 mod fq_pie;
@@ -98,9 +102,11 @@ mod pi;
 mod pi2;
 mod pi2_controller;
 mod pie;
+mod pifo;
 mod prio;
 mod queue;
 mod random_access_fifo;
+mod ranks;
 mod rate_label;
 mod red;
 mod red_pd;
@@ -112,6 +118,7 @@ mod sfq;
 mod sfq_red;
 mod sfred;
 mod signal;
+mod sp_pifo;
 mod sred;
 mod taprio;
 mod tbf;
@@ -123,6 +130,8 @@ mod wfq;
 
 pub use admission::{Admission, Offer, Ticket, Verdict};
 pub use afd::{Afd, AfdConfig, AfdForm};
+pub use afq::{Afq, AfqConfig};
+pub use aifo::{Aifo, AifoConfig};
 pub use ared::{Ared, AredConfig};
 pub use arrival::{Arrival, DropReason, Ecn, FlowKey, MarkReason, Packet};
 pub use backlog::Backlog;
@@ -164,8 +173,10 @@ pub use pi::{Pi, PiConfig, PiDesign, PiGains};
 pub use pi2::{Pi2, Pi2Config};
 pub use pi2_controller::{Pi2Draw, Pi2Preset};
 pub use pie::{Pie, PieConfig, PiePreset};
+pub use pifo::{Pifo, PifoConfig};
 pub use prio::{Prio, PrioBand, PrioConfig};
 pub use queue::Queue;
+pub use ranks::{Rank, Ranks, Stfq};
 pub use rate_label::RateLabel;
 pub use red::{Red, RedConfig};
 pub use red_pd::{RedPd, RedPdConfig};
@@ -175,6 +186,7 @@ pub use sfb::{Sfb, SfbConfig, SfbDropRule, SfbFairLimit, SfbRateLimitScope};
 pub use sfq::{Sfq, SfqConfig};
 pub use sfq_red::{SfqRed, SfqRedConfig};
 pub use sfred::{Sfred, SfredConfig};
+pub use sp_pifo::{SpPifo, SpPifoConfig};
 pub use sred::{Sred, SredConfig};
 pub use taprio::{Taprio, TaprioClass, TaprioConfig, TaprioInterval};
 pub use tbf::{Tbf, TbfConfig};

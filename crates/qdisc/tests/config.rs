@@ -16,9 +16,10 @@ macro_rules! empty_tables {
 }
 
 empty_tables! {
-    AfdConfig AredConfig BlueConfig BreatheConfig CakeConfig ChokeConfig CobaltConfig CodelConfig CsfqConfig DblConfig
-    DropTailConfig DrrConfig DualPi2Config FengRedConfig FqCodelConfig FqPieConfig FredConfig PenaltyBoxConfig PiConfig
-    Pi2Config PieConfig RedConfig RedPdConfig SfbConfig SfqConfig SfqRedConfig SfredConfig SredConfig WfqConfig
+    AfdConfig AfqConfig AifoConfig AredConfig BlueConfig BreatheConfig CakeConfig ChokeConfig CobaltConfig CodelConfig
+    CsfqConfig DblConfig DropTailConfig DrrConfig DualPi2Config FengRedConfig FqCodelConfig FqPieConfig FredConfig
+    PenaltyBoxConfig PiConfig Pi2Config PieConfig PifoConfig RedConfig RedPdConfig SfbConfig SfqConfig SfqRedConfig
+    SfredConfig SpPifoConfig SredConfig WfqConfig
 }
 
 #[test]

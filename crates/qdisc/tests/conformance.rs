@@ -8,6 +8,8 @@ mod codel;
 mod inner_queues;
 #[path = "conformance/pie_and_pi2.rs"]
 mod pie_and_pi2;
+#[path = "conformance/ranked.rs"]
+mod ranked;
 #[path = "conformance/rem_hhf_fq.rs"]
 mod rem_hhf_fq;
 
@@ -23,6 +25,7 @@ use forebay_testkit::{
 };
 use forebay_units::{Bytes, QueueSize};
 use pie_and_pi2::{dualpi2, dualpi2_work, fq_pie, fq_pie_work, pi2, pi2_work, pie};
+use ranked::{afq, aifo, pifo, pifo_work, ranked_work, sp_pifo};
 use rem_hhf_fq::{fq, fq_work, hhf, hhf_work, rem};
 
 const LINK: Rate = Rate::megabits(100);
@@ -533,6 +536,25 @@ conforms!(hhf_defaults: reordering Hhf, HhfConfig::default(), hhf_work(1));
 conforms!(hhf_small: reordering Hhf, hhf(), hhf_work(1));
 conforms!(hhf_in_bytes: reordering Hhf,
     HhfConfig { limit: QueueSize::Bytes(20_000), hh_limit: 1, ..hhf() }, hhf_work(room_for(20_000)));
+conforms!(pifo_memory: bounded discipline Pifo, PifoConfig::default(), pifo_work(1));
+conforms!(pifo_defaults: discipline Pifo, PifoConfig::default(), pifo_work(1));
+conforms!(pifo_small: discipline Pifo, pifo(), pifo_work(1));
+conforms!(pifo_in_bytes: discipline Pifo,
+    PifoConfig { limit: QueueSize::Bytes(20_000), ..pifo() }, pifo_work(room_for(20_000)));
+conforms!(sp_pifo_memory: bounded discipline SpPifo, SpPifoConfig::default(), ranked_work(4));
+conforms!(sp_pifo_defaults: reordering SpPifo, SpPifoConfig::default(), ranked_work(4));
+conforms!(sp_pifo_small: reordering SpPifo, sp_pifo(), ranked_work(4));
+conforms!(sp_pifo_in_bytes: reordering SpPifo,
+    SpPifoConfig { limit: QueueSize::Bytes(20_000), ..sp_pifo() }, ranked_work(4));
+conforms!(aifo_memory: bounded discipline Aifo, AifoConfig::default(), ranked_work(4));
+conforms!(aifo_defaults: discipline Aifo, AifoConfig::default(), ranked_work(4));
+conforms!(aifo_small: discipline Aifo, aifo(), ranked_work(4));
+conforms!(aifo_in_bytes: discipline Aifo,
+    AifoConfig { limit: QueueSize::Bytes(20_000), sample_every: 3, ..aifo() }, ranked_work(4));
+conforms!(afq_memory: bounded discipline Afq, AfqConfig::default(), ranked_work(2));
+conforms!(afq_defaults: discipline Afq, AfqConfig::default(), ranked_work(2));
+conforms!(afq_small: discipline Afq, afq(), ranked_work(2));
+conforms!(afq_in_bytes: discipline Afq, AfqConfig { limit: QueueSize::Bytes(20_000), ..afq() }, ranked_work(2));
 conforms!(rem_memory: bounded law Rem, RemConfig::default(), Work::law(1));
 conforms!(rem_defaults: law Rem, RemConfig::default(), Work::law(1));
 conforms!(rem_small: law Rem, rem(), Work::law(1));
