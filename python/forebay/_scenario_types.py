@@ -1393,6 +1393,110 @@ class BreatheConfig(BaseModel):
     """
 
 
+class PifoConfig(BaseModel):
+    """
+    Parameters of PIFO.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
+    """
+    max_flows: Annotated[int, Field(ge=0)] = 16384
+    """
+    Most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
+    """
+
+
+class SpPifoConfig(BaseModel):
+    """
+    Parameters of SP-PIFO.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    Limit of all queues together, in packets or bytes, not counting the packet being sent; each queue has an equal part. Default: 1000 packets.
+    """
+    queues: Annotated[int, Field(ge=0)] = 8
+    """
+    Number of strict-priority queues, from 1 to 1024. Default: 8 (paper).
+    """
+    max_flows: Annotated[int, Field(ge=0)] = 16384
+    """
+    Most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
+    """
+
+
+class AifoConfig(BaseModel):
+    """
+    Parameters of AIFO.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    C: limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
+    """
+    window: Annotated[int, Field(ge=0)] = 20
+    """
+    W: number of ranks with which that of an arriving packet is compared, from 1 to 65536. Default: 20 (the simulator's runs with short queues).
+    """
+    sample_every: Annotated[int, Field(ge=0)] = 1
+    """
+    s: of this many arriving packets one enters the window, at least 1. Default: 1, every packet (our choice).
+    """
+    headroom: float = 0.1
+    """
+    k: fraction of the limit up to which every packet is admitted, from 0 to 1. With 1 it is drop-tail. Default: 0.1 (our choice).
+    """
+    max_flows: Annotated[int, Field(ge=0)] = 16384
+    """
+    Most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
+    """
+
+
+class AfqConfig(BaseModel):
+    """
+    Parameters of AFQ.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    Limit of all queues together, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
+    """
+    queues: Annotated[int, Field(ge=0)] = 32
+    """
+    nQ: number of FIFO queues, from 1 to 65536. Default: 32 (SP-PIFO's simulations of AFQ).
+    """
+    bytes_per_round: Bytes = "3 KB"
+    """
+    BpR: bytes that a flow may send in a round, up to 2147483647; `queues` times this must exceed 1500 B. Default: 3000 B, two full packets (our choice).
+    """
+    queue_limit: Annotated[int, Field(ge=0)] = 320
+    """
+    Most packets in one queue, at least 1. Default: 320 (the simulator).
+    """
+    max_flows: Annotated[int, Field(ge=0)] = 16384
+    """
+    Most flows whose bytes are kept at a time, at least 1. Default: 16384 (our choice).
+    """
+
+
 Class = TypeAliasType("Class", Annotated[int, Field(ge=0, le=255)])
 
 
@@ -3083,6 +3187,54 @@ class BreatheQueue(BaseModel):
         populate_by_name=True,
     )
     breathe: BreatheConfig
+
+
+class PifoQueue(BaseModel):
+    """
+    Push-in first-out: packets leave in the order of their ranks, those of start-time fair queueing.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    pifo: PifoConfig
+
+
+class SpPifoQueue(BaseModel):
+    """
+    Strict-priority queues that approximate a PIFO: their bounds follow the ranks of the packets.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    sp_pifo: SpPifoConfig
+
+
+class AifoQueue(BaseModel):
+    """
+    One FIFO queue that admits the packets that a PIFO would serve, by their ranks.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    aifo: AifoConfig
+
+
+class AfqQueue(BaseModel):
+    """
+    Approximate fair queueing: a calendar of FIFO queues in which each flow has a number of bytes in each round.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    afq: AfqConfig
 
 
 class PythonQueue(BaseModel):
@@ -6615,6 +6767,10 @@ QueueSpec = TypeAliasType(
     | AfdQueue
     | HhfQueue
     | BreatheQueue
+    | PifoQueue
+    | SpPifoQueue
+    | AifoQueue
+    | AfqQueue
     | CbqQueue
     | PrioQueue
     | EtsQueue
@@ -6655,6 +6811,10 @@ QueueSpec = TypeAliasType(
         "afd",
         "hhf",
         "breathe",
+        "pifo",
+        "sp_pifo",
+        "aifo",
+        "afq",
         "prio",
         "ets",
         "tbf",

@@ -8,8 +8,8 @@
 //!
 //! # When to use it
 //! Use it to model fair shares on switches that can rotate a few dozen queues, or to reproduce papers that compare with
-//! AFQ. It is nearly as fair as `drr`, and a flow has at most `queues` times `bytes_per_round` waiting. `drr` needs less
-//! tuning.
+//! AFQ. It is nearly as fair as `drr`, and a flow has at most `queues` times `bytes_per_round` waiting. `drr` needs
+//! less tuning.
 //!
 //! # Example
 //! ```toml
@@ -20,15 +20,15 @@
 //! in the buffer, and so the rate of a single flow over a long round trip.
 //!
 //! # Source
-//! N. Sharma, M. Liu, K. Atreya and A. Krishnamurthy, "Approximating Fair Queueing on Reconfigurable Switches",
-//! NSDI 2018, and its model in the simulator of SP-PIFO's authors.
+//! N. Sharma, M. Liu, K. Atreya and A. Krishnamurthy, "Approximating Fair Queueing on Reconfigurable Switches", NSDI
+//! 2018, and its model in the simulator of SP-PIFO's authors.
 //!
 //! # Where we differ
 //! - The round is that in which a packet ends, as in the simulator. A packet `queues` rounds ahead is dropped: the
 //!   simulator admits it, into the queue that is in service.
 //! - The bytes of each flow are counted exactly, as in the simulator, instead of in a count-min sketch. With more than
-//!   `max_flows` flows the one that is the least ahead is forgotten, and no flow starts before its last byte. As with
-//!   a sketch, a flow can only be served too late.
+//!   `max_flows` flows the one that is the least ahead is forgotten, and no flow starts before its last byte. As with a
+//!   sketch, a flow can only be served too late.
 //! - `limit` holds all queues together; the simulator limits each queue only (`queue_limit`). Packets are never marked.
 //!
 //! # Cost

@@ -62,8 +62,13 @@ fn the_round_advances_over_empty_queues_and_stays_when_all_are_empty() {
     bench.enqueue(Labelled::new(3, 2, 999, 0));
     assert_eq!(lengths(&bench), [0, 0, 1, 1]);
     assert_eq!(bench.drain(), [3, 2]);
+    // The queues rotate: round 4 has the first.
+    bench.enqueue(Labelled::new(4, 1, 1500, 0));
+    assert_eq!(lengths(&bench), [1, 0, 0, 0]);
+    bench.enqueue(Labelled::new(5, 2, 999, 0));
+    assert_eq!(bench.drain(), [5, 4]);
     // Bids below the round are forgotten.
-    assert_eq!(gauges(&bench, 2), [("active_flows", 1.0), ("round", 3.0), ("ahead_bytes", 0.0)]);
+    assert_eq!(gauges(&bench, 2), [("active_flows", 1.0), ("round", 4.0), ("ahead_bytes", 0.0)]);
 }
 
 #[test]

@@ -8,7 +8,8 @@
 //!
 //! # When to use it
 //! Use it to model nearly fair shares on switches with one queue, or to reproduce papers that compare with AIFO. It
-//! drops as a PIFO would, but does not reorder: packets of small rank still wait behind all others. `pifo` is its ideal.
+//! drops as a PIFO would, but does not reorder: packets of small rank still wait behind all others. `pifo` is its
+//! ideal.
 //!
 //! # Example
 //! ```toml
@@ -26,7 +27,7 @@
 //! - The fraction must be strictly less, and a rank enters the window after its own test, whether its packet is
 //!   admitted or not, as in the simulator.
 //! - The paper counts packets. Where the limit is in bytes we count bytes.
-//! - Of `sample_every` packets the last enters the window. The simulator's runs do not state their values of `window`,
+//! - The last of each `sample_every` packets enters the window. The simulator's runs do not state their values of `window`,
 //!   `sample_every` and `headroom` completely; the defaults are values that other simulations of AIFO use.
 //! - A dropped packet does not count in its flow's share, as in the simulator.
 //! - With more than `max_flows` flows in a busy period, the flow that is the least ahead is forgotten, and no flow
@@ -34,8 +35,8 @@
 //!
 //! # Cost
 //! 8 bytes for each rank of the `window`, and about 50 for each of at most `max_flows` flows that sent since the link
-//! was idle last. A packet that finds more than the headroom in use looks at the whole window; besides it takes
-//! O(log n) with n such flows. At the end of a busy period one call forgets all its flows. No random numbers.
+//! was idle last. A packet that finds more than the headroom in use looks at the whole window; besides it
+//! takes O(log n) with n such flows. At the end of a busy period one call forgets all its flows. No random numbers.
 //!
 //! # Parameters
 //! See [`AifoConfig`].

@@ -109,7 +109,11 @@ fn a_dropped_packet_does_not_count_in_its_flow() {
     let mut shown = Vec::new();
     bench.discipline.flow_gauges(FlowKey(1), &mut |name, value| shown.push((name, value)));
     assert_eq!(shown, [("ahead_bytes", 2000.0)]);
-    assert_eq!(bench.drain(), [0, 1]);
+    assert_eq!([0, 1].map(|_| bench.dequeue().unwrap().label), [0, 1]);
+    shown.clear();
+    bench.discipline.gauges(&mut |name, value| shown.push((name, value)));
+    assert_eq!(shown[..2], [("active_flows", 1.0), ("virtual_time", 1000.0)]);
+    assert_eq!(bench.dequeue(), None);
     shown.clear();
     bench.discipline.gauges(&mut |name, value| shown.push((name, value)));
     assert_eq!(shown, [("active_flows", 0.0), ("virtual_time", 2000.0), ("admitted_quantile", 1.0)]);

@@ -103,6 +103,8 @@ mod tests {
         tags.raise_floor(5);
         assert_eq!([tags.get(A), tags.get(B), tags.get(C)], [20, 20, 30]);
         assert_eq!(tags.len(), 1);
+        tags.set(A, 5);
+        assert_eq!(tags.get(A), 20);
         assert_eq!(tags.forget_all(), 30);
         assert_eq!([tags.get(A), tags.len() as i64], [30, 0]);
         assert_eq!(FlowTags::new(0, 0).unwrap_err().field, "max_flows");

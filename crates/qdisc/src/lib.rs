@@ -23,7 +23,7 @@
 //! | `fifo.rs`, `line.rs` | the queue behind a law; a link that sends what a discipline gives, without a simulator |
 //! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `packet_pool.rs` | ways to hold packets |
 //! | `new_old_lists.rs`, `indexed_heap.rs` | orders of flow queues |
-//! | `ranks.rs`, `flow_tags.rs` | ranks of packets, for `pifo`, `sp_pifo` and `aifo`; how far each flow has been served |
+//! | `ranks.rs`, `flow_tags.rs` | ranks of packets, for `pifo`, `sp_pifo`, `aifo`; how far each flow has been served |
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
 //! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs`, `pi2_controller.rs`, `signal.rs` | parts of several |
 //! | `config.rs` | queues as a file describes them, with the table of all disciplines |

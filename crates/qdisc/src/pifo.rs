@@ -1,10 +1,10 @@
 //! PIFO, push-in first-out: packets leave in the order of their ranks.
 //!
 //! # What it does
-//! Each packet gets a rank when it arrives and takes its place among the packets queued; the smallest rank leaves first.
-//! If the buffer is full, the packet of the largest rank makes room, which may be the one that arrives. The ranks are
-//! those of start-time fair queueing (STFQ): the number of bytes after which a fair server would start to send the
-//! packet. All flows get equal shares of the link.
+//! Each packet gets a rank when it arrives and takes its place among the packets queued; the smallest rank leaves
+//! first. If the buffer is full, the packet of the largest rank makes room, which may be the one that arrives. The
+//! ranks are those of start-time fair queueing (STFQ): the number of bytes after which a fair server would start to
+//! send the packet. All flows get equal shares of the link.
 //!
 //! # When to use it
 //! Use it as the ideal with which SP-PIFO, AIFO and other approximations of a sorted queue are compared. Its order
@@ -20,8 +20,8 @@
 //!
 //! # Source
 //! A. Sivaraman and others, "Programmable Packet Scheduling at Line Rate", SIGCOMM 2016; which packet makes room as in
-//! A. Alcoz, A. Dietmüller and L. Vanbever, "SP-PIFO: Approximating Push-In First-Out Behaviors using Strict-Priority
-//! Queues", NSDI 2020, and their simulator. STFQ: P. Goyal, H. Vin and H. Cheng, SIGCOMM 1996.
+//! A. Gran Alcoz, A. Dietmüller and L. Vanbever, "SP-PIFO: Approximating Push-In First-Out Behaviors using
+//! Strict-Priority Queues", NSDI 2020, and their simulator. STFQ: P. Goyal, H. Vin and H. Cheng, SIGCOMM 1996.
 //!
 //! # Where we differ
 //! - Packets of equal rank leave in the order of their arrival, and the latest of them is dropped first, as in the

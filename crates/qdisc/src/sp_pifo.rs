@@ -8,8 +8,8 @@
 //! flows get nearly equal shares of the link.
 //!
 //! # When to use it
-//! Use it to model fair queueing on switches that have a few strict-priority queues, or to reproduce papers that compare
-//! with SP-PIFO. Packets of a flow may overtake each other. `pifo` is its ideal.
+//! Use it to model fair queueing on switches that have a few strict-priority queues, or to reproduce papers that
+//! compare with SP-PIFO. Packets of a flow may overtake each other. `pifo` is its ideal.
 //!
 //! # Example
 //! ```toml
@@ -20,15 +20,15 @@
 //! simulations.
 //!
 //! # Source
-//! A. Alcoz, A. Dietmüller and L. Vanbever, "SP-PIFO: Approximating Push-In First-Out Behaviors using Strict-Priority
-//! Queues", NSDI 2020, and its authors' simulator. STFQ: P. Goyal, H. Vin and H. Cheng, SIGCOMM 1996.
+//! A. Gran Alcoz, A. Dietmüller and L. Vanbever, "SP-PIFO: Approximating Push-In First-Out Behaviors using
+//! Strict-Priority Queues", NSDI 2020, and its authors' simulator. STFQ: P. Goyal, H. Vin and H. Cheng, SIGCOMM 1996.
 //!
 //! # Where we differ
 //! - A packet that arrives at an idle link leaves at once and does not move the bounds, as in the simulator. Ours
 //!   counts in its flow's share nevertheless.
 //! - A packet that finds its queue full is dropped, does not move the bounds, and does not count in its flow's share,
-//!   as in the simulator. Bounds may become negative.
-//! - The bounds fall by the difference in ranks, the variant of the paper's main results.
+//!   as in the simulator.
+//! - The bounds fall by the difference in ranks, the simulator's variant `cost`.
 //! - With more than `max_flows` flows in a busy period, the flow that is the least ahead is forgotten, and no flow
 //!   starts before its finish time. The simulator keeps all flows forever.
 //!
