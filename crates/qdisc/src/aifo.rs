@@ -27,16 +27,16 @@
 //! - The fraction must be strictly less, and a rank enters the window after its own test, whether its packet is
 //!   admitted or not, as in the simulator.
 //! - The paper counts packets. Where the limit is in bytes we count bytes.
-//! - The last of each `sample_every` packets enters the window. The simulator's runs do not state their values of `window`,
-//!   `sample_every` and `headroom` completely; the defaults are values that other simulations of AIFO use.
+//! - The last of each `sample_every` packets enters the window. The simulator's runs do not state all values of
+//!   `window`, `sample_every` and `headroom`; the defaults are values that other simulations of AIFO use.
 //! - A dropped packet does not count in its flow's share, as in the simulator.
 //! - With more than `max_flows` flows in a busy period, the flow that is the least ahead is forgotten, and no flow
 //!   starts before its finish time. The simulator keeps all flows forever.
 //!
 //! # Cost
-//! 8 bytes for each rank of the `window`, and about 50 for each of at most `max_flows` flows that sent since the link
-//! was idle last. A packet that finds more than the headroom in use looks at the whole window; besides it
-//! takes O(log n) with n such flows. At the end of a busy period one call forgets all its flows. No random numbers.
+//! 8 bytes for each rank of the `window`, and about 50 for each of at most `max_flows` flows. These are the flows that
+//! sent since the link was idle last. A packet that finds more than the headroom in use looks at the whole window. It
+//! also takes O(log n) with n such flows. At the end of a busy period one call forgets all its flows. No random numbers.
 //!
 //! # Parameters
 //! See [`AifoConfig`].

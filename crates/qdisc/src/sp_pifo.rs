@@ -33,9 +33,9 @@
 //!   starts before its finish time. The simulator keeps all flows forever.
 //!
 //! # Cost
-//! 64 bytes for each of the `queues`, and about 50 for each of at most `max_flows` flows that sent since the link was
-//! idle last. A packet looks at each queue once at most, and takes O(log n) with n such flows. At the end of a busy
-//! period one call forgets all its flows. No random numbers.
+//! 56 bytes for each of the `queues`, and about 50 for each of at most `max_flows` flows. These are the flows that sent
+//! since the link was idle last. A packet looks at each queue once at most, and takes O(log n) with n such flows. At
+//! the end of a busy period one call forgets all its flows. No random numbers.
 //!
 //! # Parameters
 //! See [`SpPifoConfig`].
