@@ -36,7 +36,8 @@
 //! # Cost
 //! 8 bytes for each rank of the `window`, and about 50 for each of at most `max_flows` flows. These are the flows that
 //! sent since the link was idle last. A packet that finds more than the headroom in use looks at the whole window. It
-//! also takes O(log n) with n such flows. At the end of a busy period one call forgets all its flows. No random numbers.
+//! also takes O(log n) with n such flows. At the end of a busy period one call forgets all its flows. No random
+//! numbers.
 //!
 //! # Parameters
 //! See [`AifoConfig`].
