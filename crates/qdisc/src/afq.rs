@@ -32,7 +32,7 @@
 //! - `limit` holds all queues together; the simulator limits each queue only (`queue_limit`). Packets are never marked.
 //!
 //! # Cost
-//! 32 bytes for each of the `queues`, and about 50 for each of at most `max_flows` flows that are ahead of the round.
+//! 32 bytes for each of the `queues`, and 50 to 80 for each of at most `max_flows` flows that are ahead of the round.
 //! O(log n) a packet with n such flows; a call may skip up to `queues` empty rounds. No random numbers.
 //!
 //! # Parameters

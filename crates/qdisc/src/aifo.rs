@@ -34,7 +34,7 @@
 //!   starts before its finish time. The simulator keeps all flows forever.
 //!
 //! # Cost
-//! 8 bytes for each rank of the `window`, and about 50 for each of at most `max_flows` flows. These are the flows that
+//! 8 bytes for each rank of the `window`, and 50 to 80 for each of at most `max_flows` flows. These are the flows that
 //! sent since the link was idle last. A packet that finds more than the headroom in use looks at the whole window. It
 //! also takes O(log n) with n such flows. At the end of a busy period one call forgets all its flows. No random
 //! numbers.

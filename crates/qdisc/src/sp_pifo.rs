@@ -33,7 +33,7 @@
 //!   starts before its finish time. The simulator keeps all flows forever.
 //!
 //! # Cost
-//! 56 bytes for each of the `queues`, and about 50 for each of at most `max_flows` flows. These are the flows that sent
+//! 56 bytes for each of the `queues`, and 50 to 80 for each of at most `max_flows` flows. These are the flows that sent
 //! since the link was idle last. A packet looks at each queue once at most, and takes O(log n) with n such flows. At
 //! the end of a busy period one call forgets all its flows. No random numbers.
 //!
