@@ -161,7 +161,7 @@ fn compare_all(folder: &str, least: usize) {
     assert!(scenarios.len() >= least, "{folder}: {}", scenarios.len());
     for (path, text) in scenarios {
         let duration = match &text {
-            text if text.contains("[topology.ethernet]") => "5 ms",
+            text if ["[topology.ethernet]", "[topology.leaf_spine]"].iter().any(|it| text.contains(it)) => "5 ms",
             text if text.contains("ethernet_switch") => "400 ms",
             text if text.contains("trace.file") => "2 s",
             _ => "300 ms",
