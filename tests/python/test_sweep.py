@@ -476,3 +476,11 @@ def test_ranges_belong_to_samples() -> None:
     (drawn,) = parse_axes({"key": "uniform:0 ms:4 ms"}, lambda _: None)
     assert isinstance(drawn, Range)
     assert [drawn.at(share) for share in (0.0, 0.25, 1.0)] == ["0 ms", "1 ms", "4 ms"]
+
+
+def test_a_damaged_name_of_a_metric_is_refused(small: fb.Scenario, tmp_path: Path) -> None:
+    fb.sweep(small, {"flows.tcp.count": [1]}, seeds=1).save(tmp_path / "sweep")
+    points = tmp_path / "sweep" / "points.parquet"
+    pl.read_parquet(points).rename({"jain": "jaim"}).write_parquet(points)
+    with pytest.raises(fb.InputError, match="sweep"):
+        fb.load(tmp_path / "sweep")

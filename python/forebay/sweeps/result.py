@@ -216,6 +216,8 @@ def _check_frames(points: pl.DataFrame, runs: pl.DataFrame, keys: Sequence[str])
     check_columns(points, (), POINTS_FILE)
     check_columns(runs, (), RUNS_FILE)
     points.select("point", *keys, "seeds", "failed")
+    # A damaged name makes two metrics of one, neither of which has both columns.
+    points.select(metric + CI for metric in _metrics_of(points, keys))
     runs.select("point", *keys, "seed", "error")
 
 

@@ -19,8 +19,9 @@
 //! count = 16
 //! from = "hosts"
 //! to = [
-//!     "host4", "host5", "host6", "host7", "host8", "host9", "host10", "host11",
-//!     "host12", "host13", "host14", "host15", "host0", "host1", "host2", "host3",
+//!     "host4", "host5", "host6", "host7", "host8", "host9",
+//!     "host10", "host11", "host12", "host13", "host14", "host15",
+//!     "host0", "host1", "host2", "host3",
 //! ]
 //! transport = "tcp"
 //! ```
