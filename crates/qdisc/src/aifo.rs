@@ -28,7 +28,7 @@
 //!   admitted or not, as in the simulator.
 //! - The paper counts packets. Where the limit is in bytes we count bytes.
 //! - The last of each `sample_every` packets enters the window. The simulator's runs do not state all values of
-//!   `window`, `sample_every` and `headroom`; the defaults are values that other simulations of AIFO use.
+//!   `window`, `sample_every` and `headroom`: the defaults of the last two are our choice.
 //! - A dropped packet does not count in its flow's share, as in the simulator.
 //! - With more than `max_flows` flows in a busy period, the flow that is the least ahead is forgotten, and no flow
 //!   starts before its finish time. The simulator keeps all flows forever.

@@ -27,12 +27,10 @@ pub(crate) fn expand(root: &mut Node) -> Result<(), Invalid> {
     if let Some(ethernet) = root.at_mut(&["topology", "ethernet"]) {
         self::ethernet(ethernet, &mut hosts, &path.key("topology.ethernet"))?;
     }
-    let sizes: [(&str, &[&str]); 2] = [("leaf_spine", &["leaves", "hosts"]), ("fat_tree", &["k"])];
-    for (name, keys) in sizes {
-        if let Some(clos) = root.at_mut(&["topology", name]) {
-            hosts.of_clos = hosts_of_clos(keys.iter().map(|key| clos.integer(key)));
-        }
-    }
+    let leaf_spine = root.at_mut(&["topology", "leaf_spine"]).and_then(|it| hosts_of_leaf_spine(it));
+    let fat_tree = root.at_mut(&["topology", "fat_tree"]).and_then(|it| hosts_of_fat_tree(it));
+    let of_clos = leaf_spine.or(fat_tree).and_then(|count| u32::try_from(count).ok());
+    hosts.of_clos = of_clos.filter(|count| *count <= MOST_HOSTS);
     if let Some(home) = root.at_mut(&["topology", "home"]) {
         for key in ["hosts", "servers"] {
             let Some(list) = home.at_mut(&[key]) else { continue };
@@ -77,6 +75,11 @@ impl Counted {
         }
     }
 
+    /// Whether `name` is an abbreviation.
+    fn is_list(&self, name: &str) -> bool {
+        self.counts.contains_key(name) || (name == HOSTS && self.of_clos.is_some())
+    }
+
     /// The names of the hosts for which `name` is an abbreviation.
     fn names(&self, name: &str) -> Option<Vec<String>> {
         let numbered = |name: &str, count| (0..count).map(|index| format!("{name}{index}")).collect();
@@ -102,7 +105,7 @@ impl Counted {
 
     /// Replaces such a name, or those in a list of names.
     fn write_out(&self, names: &mut Node) {
-        if names.as_text().is_some_and(|name| self.names(name).is_some()) {
+        if names.as_text().is_some_and(|name| self.is_list(name)) {
             *names = names.as_list();
         }
         names.replace_elements(|element| match element.as_text().and_then(|name| self.names(name)) {
@@ -112,15 +115,13 @@ impl Counted {
     }
 }
 
-/// The number of hosts of such a network; `None` if its values are not good.
-fn hosts_of_clos(sizes: impl Iterator<Item = Option<i128>>) -> Option<u32> {
-    let sizes: Option<Vec<u32>> = sizes.map(|size| u32::try_from(size?).ok()).collect();
-    let hosts = match sizes?[..] {
-        [k] => k.checked_mul(k)?.checked_mul(k)? / 4,
-        [leaves, hosts] => leaves.checked_mul(hosts)?,
-        _ => return None,
-    };
-    Some(hosts).filter(|hosts| *hosts <= MOST_HOSTS)
+/// The number of hosts; `None` without good values, which the schema refuses.
+fn hosts_of_leaf_spine(table: &Node) -> Option<i128> {
+    table.integer("leaves")?.checked_mul(table.integer("hosts")?)
+}
+
+fn hosts_of_fat_tree(table: &Node) -> Option<i128> {
+    Some(table.integer("k")?.checked_pow(3)? / 4)
 }
 
 fn graph(graph: &mut Node, hosts: &mut Counted, path: &Path) -> Result<(), Invalid> {

@@ -71,8 +71,8 @@ impl Periods {
 /// One of several entries.
 #[derive(Clone, Debug)]
 enum Choice {
-    /// The same one for all packets of a flow.
-    ByFlow { entries: Box<[u32]>, policy: Arc<dyn PathPolicy> },
+    /// The policy chooses, by the flow and perhaps the time.
+    ByPolicy { entries: Box<[u32]>, policy: Arc<dyn PathPolicy> },
     /// By the routes that hold when the packet comes to the node.
     ByTime(Box<[u32]>),
 }
@@ -124,13 +124,14 @@ impl TableBuilder {
         Way(first)
     }
 
-    /// The entry of a choice by flow, of those from `first` on: destinations behind the same node have the same one.
+    /// The entry of a choice by a policy, of those from `first` on: destinations behind the same node have the same
+    /// one.
     fn add_choice(&mut self, first: usize, entries: Box<[u32]>, policy: &Arc<dyn PathPolicy>) -> u32 {
-        let is_same = |choice: &Choice| matches!(choice, Choice::ByFlow { entries: known, .. } if *known == entries);
+        let is_same = |choice: &Choice| matches!(choice, Choice::ByPolicy { entries: known, .. } if *known == entries);
         let recent = self.choices.len().saturating_sub(RECENT_CHOICES).max(first);
         let known = self.choices[recent..].iter().rposition(is_same).map(|place| recent + place);
         let place = known.unwrap_or_else(|| {
-            self.choices.push(Choice::ByFlow { entries, policy: Arc::clone(policy) });
+            self.choices.push(Choice::ByPolicy { entries, policy: Arc::clone(policy) });
             self.choices.len() - 1
         });
         CHOICE | place as u32
@@ -162,7 +163,7 @@ impl ForwardingTable {
     #[inline(never)]
     fn choose(&self, entry: u32, packet: &Packet, ends: &Destinations) -> u32 {
         match &self.choices[(entry & !CHOICE) as usize] {
-            Choice::ByFlow { entries, policy } => {
+            Choice::ByPolicy { entries, policy } => {
                 entries[policy.choose(ends.entropies[packet.direction_index()], packet.time, entries.len())]
             }
             Choice::ByTime(entries) => {

@@ -2,13 +2,41 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use forebay_document::{Invalid, Path};
 use forebay_switching::PathPolicyConfig;
 use forebay_switching::congestion::CongestionManagement;
 use forebay_units::Rate;
 
 use super::outline::{Links, Outline, Traffic};
-use super::{EthernetPlan, PlannedAdapter, PlannedKind, PlannedSwitch};
-use crate::schema::{Adapter, ClosSwitch, LinkException, LinkSpec};
+use super::{EthernetPlan, Plan, PlannedAdapter, PlannedKind, PlannedSwitch, TopologyBuilder};
+use crate::schema::{Adapter, ClosSwitch, LinkException, LinkSpec, ScenarioSpec};
+use crate::validate::clos;
+
+/// A topology that is such a network.
+pub(crate) trait ClosBuilder {
+    /// Checks its numbers, so that the network can be made.
+    ///
+    /// # Errors
+    /// The first number that is wrong.
+    fn check_numbers(&self, path: &Path) -> Result<(), Invalid>;
+
+    fn clos(&self) -> Clos<'_>;
+}
+
+impl<T: ClosBuilder> TopologyBuilder for T {
+    fn check(&self, _: &ScenarioSpec, path: &Path) -> Result<(), Invalid> {
+        self.check_numbers(path)?;
+        clos::validate(&self.clos(), path)
+    }
+
+    fn outline<'s>(&'s self, outline: &mut Outline<'s>) {
+        self.clos().outline(outline);
+    }
+
+    fn build<'s>(&'s self, plan: &mut Plan<'s>) {
+        plan.build_named();
+    }
+}
 
 /// The common parts of all such networks.
 pub(crate) struct Clos<'s> {

@@ -28,28 +28,15 @@
 
 use forebay_document::{Invalid, Path};
 
-use super::clos::{Cable, Clos};
-use super::outline::Outline;
-use super::{Plan, TopologyBuilder};
-use crate::schema::{FatTree, ScenarioSpec};
+use super::clos::{Cable, Clos, ClosBuilder};
+use crate::schema::FatTree;
 use crate::validate::clos;
 
-impl TopologyBuilder for FatTree {
-    fn check(&self, _: &ScenarioSpec, path: &Path) -> Result<(), Invalid> {
-        clos::fat_tree(self, path)?;
-        clos::validate(&self.clos(), path)
+impl ClosBuilder for FatTree {
+    fn check_numbers(&self, path: &Path) -> Result<(), Invalid> {
+        clos::fat_tree(self, path)
     }
 
-    fn outline<'s>(&'s self, outline: &mut Outline<'s>) {
-        self.clos().outline(outline);
-    }
-
-    fn build<'s>(&'s self, plan: &mut Plan<'s>) {
-        plan.build_named();
-    }
-}
-
-impl FatTree {
     /// Edge switches, then aggregation switches, then cores, then hosts.
     fn clos(&self) -> Clos<'_> {
         let (pods, edges_of_pod) = (self.k, self.k / 2);

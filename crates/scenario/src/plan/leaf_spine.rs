@@ -26,28 +26,15 @@
 
 use forebay_document::{Invalid, Path};
 
-use super::clos::{Cable, Clos};
-use super::outline::Outline;
-use super::{Plan, TopologyBuilder};
-use crate::schema::{LeafSpine, ScenarioSpec};
+use super::clos::{Cable, Clos, ClosBuilder};
+use crate::schema::LeafSpine;
 use crate::validate::clos;
 
-impl TopologyBuilder for LeafSpine {
-    fn check(&self, _: &ScenarioSpec, path: &Path) -> Result<(), Invalid> {
-        clos::leaf_spine(self, path)?;
-        clos::validate(&self.clos(), path)
+impl ClosBuilder for LeafSpine {
+    fn check_numbers(&self, path: &Path) -> Result<(), Invalid> {
+        clos::leaf_spine(self, path)
     }
 
-    fn outline<'s>(&'s self, outline: &mut Outline<'s>) {
-        self.clos().outline(outline);
-    }
-
-    fn build<'s>(&'s self, plan: &mut Plan<'s>) {
-        plan.build_named();
-    }
-}
-
-impl LeafSpine {
     /// Leaves, then spines, then hosts.
     fn clos(&self) -> Clos<'_> {
         let switches = self.leaves + self.spines;

@@ -35,15 +35,13 @@ impl<'s> EthernetPlan<'s> {
 }
 
 impl<'s> Outline<'s> {
-    pub(super) fn add_node(&mut self, name: impl Into<Cow<'s, str>>, kind: PlannedKind<'s>) -> u32 {
+    pub(super) fn add_node(&mut self, name: impl Into<Cow<'s, str>>, kind: PlannedKind<'s>) {
         let name = name.into();
         if let (PlannedKind::EthernetSwitch(switch), Some(ethernet)) = (&kind, &mut self.ethernet) {
             ethernet.stops_classes |= switch.spec.priority_pause.is_some();
         }
-        let number = self.nodes.len() as u32;
-        self.numbers.insert(name.clone(), number);
+        self.numbers.insert(name.clone(), self.nodes.len() as u32);
         self.nodes.push(NamedNode { name, kind });
-        number
     }
 
     /// A link between two nodes, with the description of each direction and the table that has it.
