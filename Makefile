@@ -18,9 +18,9 @@ CARGO_MUTANTS_VERSION := 27.1.0
 CARGO_MUTANTS := $(VENV)/cargo-mutants-$(CARGO_MUTANTS_VERSION)/bin/cargo-mutants
 # A target with only core and alloc: code that compiles for it uses no clock, no file and no thread.
 BARE_TARGET := wasm32v1-none
-PURE_CRATES := forebay-units forebay-qdisc forebay-tcp forebay-switching
+PURE_CRATES := forebay-units forebay-qdisc forebay-tcp forebay-rdma forebay-switching
 # Those that hold the rules of papers and RFCs.
-MUTATED_CRATES := forebay-qdisc forebay-tcp forebay-switching
+MUTATED_CRATES := forebay-qdisc forebay-tcp forebay-rdma forebay-switching
 # Together, shared by the targets.
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := scenario capture units frame control live_config metrics tc

@@ -27,6 +27,7 @@ const fn wall(crate_name: &'static str, pure: bool, imports: &'static [&'static 
 const UNITS: &str = "forebay-units";
 const QDISC: &str = "forebay-qdisc";
 const TCP: &str = "forebay-tcp";
+const RDMA: &str = "forebay-rdma";
 const SWITCHING: &str = "forebay-switching";
 const RECORDS: &str = "forebay-records";
 const ENGINE: &str = "forebay-engine";
@@ -41,17 +42,18 @@ const WALLS: &[Wall] = &[
     wall(UNITS, true, &[]),
     wall(QDISC, true, &[UNITS]),
     wall(TCP, true, &[UNITS]),
+    wall(RDMA, true, &[UNITS]),
     wall(SWITCHING, true, &[UNITS]),
     wall(RECORDS, false, &[UNITS]),
-    wall(ENGINE, false, &[UNITS, QDISC, TCP, SWITCHING, RECORDS]),
+    wall(ENGINE, false, &[UNITS, QDISC, TCP, RDMA, SWITCHING, RECORDS]),
     wall(DOCUMENT, false, &[]),
-    wall(SCENARIO, false, &[UNITS, QDISC, TCP, SWITCHING, RECORDS, ENGINE, DOCUMENT]),
+    wall(SCENARIO, false, &[UNITS, QDISC, TCP, RDMA, SWITCHING, RECORDS, ENGINE, DOCUMENT]),
     wall(REPLAY, false, &[UNITS, QDISC, RECORDS]),
     wall(COMPILED, false, &[]),
-    wall("forebay-py", false, &[UNITS, QDISC, TCP, SWITCHING, RECORDS, ENGINE, SCENARIO, REPLAY, COMPILED]),
+    wall("forebay-py", false, &[UNITS, QDISC, TCP, RDMA, SWITCHING, RECORDS, ENGINE, SCENARIO, REPLAY, COMPILED]),
     wall("forebay-wasm", false, &[UNITS, QDISC, RECORDS, ENGINE, SCENARIO, REPLAY]),
     wall("forebay-live", false, &[UNITS, QDISC, RECORDS, REPLAY, DOCUMENT]),
-    wall(TESTKIT, false, &[UNITS, QDISC, TCP, SWITCHING]),
+    wall(TESTKIT, false, &[UNITS, QDISC, TCP, RDMA, SWITCHING]),
     wall("forebay-torture", false, &[UNITS, RECORDS, ENGINE, REPLAY, SCENARIO]),
     wall("xtask", false, &[SCENARIO]),
 ];

@@ -1,0 +1,32 @@
+//! Transports of data-center adapters as state machines: ACKs, notices and timer expiries in; packets and a deadline
+//! out. No clock, no queue, no sockets: the caller owns time and the network.
+//!
+//! | file | contents | source |
+//! |---|---|---|
+//! | `controller.rs` | the interface of a controller in an adapter | |
+//! | `control.rs` | the table of controllers | |
+//! | `control/dcqcn.rs`, `control/dcqcn_paper.rs` | DCQCN of HPCC's simulator, and of its paper | Zhu et al. 2015 |
+//! | `control/dctcp.rs` | DCTCP in hardware | Alizadeh et al. 2010 |
+//! | `control/hpcc.rs`, `telemetry.rs` | HPCC, and the records of switches that it reads | Li et al. 2019 |
+//! | `control/swift.rs` | Swift with PLB | Kumar et al. 2020 |
+//! | `control/timely.rs`, `control/patched_timely.rs` | TIMELY, and TIMELY with a fixed point | Mittal et al. 2015 |
+#![no_std]
+
+extern crate alloc;
+
+mod control;
+mod controller;
+mod telemetry;
+
+#[cfg(feature = "config")]
+pub use control::PAGES;
+pub use control::RdmaControl;
+pub use control::dcqcn::DcqcnConfig;
+pub use control::dcqcn_paper::DcqcnPaperConfig;
+pub use control::dctcp::DctcpConfig;
+pub use control::hpcc::HpccConfig;
+pub use control::patched_timely::PatchedTimelyConfig;
+pub use control::swift::SwiftConfig;
+pub use control::timely::TimelyConfig;
+pub use controller::{NicController, Setup};
+pub use telemetry::{HEADER_BYTES as TELEMETRY_BYTES, Hop, MAX_HOPS, multiplier as telemetry_multiplier};
