@@ -9,6 +9,8 @@
 //! | `control/dctcp.rs` | DCTCP in hardware | Alizadeh et al. 2010 |
 //! | `control/hpcc.rs`, `telemetry.rs` | HPCC, and the records of switches that it reads | Li et al. 2019 |
 //! | `control/swift.rs` | Swift with PLB | Kumar et al. 2020 |
+//! | `queue_pair.rs`, `roce.rs` | the sender of RoCE: window, pace, retransmissions; packets and parameters | `rdma-hw.cc` |
+//! | `go_back_n.rs`, `irn.rs`, `ranges.rs` | recovery of losses | InfiniBand; Mittal et al. 2018 |
 //! | `control/timely.rs`, `control/patched_timely.rs` | TIMELY, and TIMELY with a fixed point | Mittal et al. 2015 |
 #![no_std]
 
@@ -16,6 +18,11 @@ extern crate alloc;
 
 mod control;
 mod controller;
+mod go_back_n;
+mod irn;
+mod queue_pair;
+mod ranges;
+mod roce;
 mod telemetry;
 
 #[cfg(feature = "config")]
@@ -29,4 +36,8 @@ pub use control::patched_timely::PatchedTimelyConfig;
 pub use control::swift::SwiftConfig;
 pub use control::timely::TimelyConfig;
 pub use controller::{NicController, Setup};
+pub use go_back_n::GoBackNReceiver;
+pub use irn::IrnReceiver;
+pub use queue_pair::{Next, QueuePair};
+pub use roce::{Acknowledgement, DataPacket, Recovery, Reply, ReplyKind, RoceConfig, RoceWindow};
 pub use telemetry::{HEADER_BYTES as TELEMETRY_BYTES, Hop, MAX_HOPS, multiplier as telemetry_multiplier};
