@@ -11,7 +11,9 @@ pub(crate) mod dcqcn;
 pub(crate) mod dcqcn_paper;
 pub(crate) mod dctcp;
 pub(crate) mod hpcc;
+pub(crate) mod nscc;
 pub(crate) mod patched_timely;
+pub(crate) mod rccc;
 pub(crate) mod swift;
 pub(crate) mod timely;
 

@@ -1,6 +1,6 @@
 //! The receiver of go-back-N: keeps nothing out of order, and asks once for what is missing.
 //!
-//! Source: `ReceiverCheckSeq` of HPCC's and ConWeave's simulators; InfiniBand, volume 1, C9-110.
+//! Source: ReceiverCheckSeq of HPCC's and ConWeave's simulators; InfiniBand, volume 1, C9-110.
 
 use forebay_units::{Span, Time};
 

@@ -1,10 +1,11 @@
 //! IRN's selective repeat: the receiver keeps packets out of order, the sender repeats what is missing.
 //!
-//! Source: Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, in the form of ConWeave's simulator. There a
-//! recovery repeats everything that no NACK has reported yet, not only what precedes a reported packet as in the paper.
+//! Source: Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, in the form of ConWeave's simulator.
+//! There a recovery repeats everything that no NACK has reported yet, not only what precedes a reported packet as in
+//! the paper.
 //!
 //! # Where we differ
-//! The sender keeps the ranges that NACKs reported until the cumulative ACK passes them. The source forgets a range when
+//! The sender keeps the ranges that NACKs reported until the cumulative ACK passes them. The source drops a range when
 //! it skips it, and repeats its data after a timeout.
 
 use forebay_units::Time;

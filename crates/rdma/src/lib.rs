@@ -9,8 +9,11 @@
 //! | `control/dctcp.rs` | DCTCP in hardware | Alizadeh et al. 2010 |
 //! | `control/hpcc.rs`, `telemetry.rs` | HPCC, and the records of switches that it reads | Li et al. 2019 |
 //! | `control/swift.rs` | Swift with PLB | Kumar et al. 2020 |
-//! | `queue_pair.rs`, `roce.rs` | the sender of RoCE: window, pace, retransmissions; packets and parameters | `rdma-hw.cc` |
+//! | `queue_pair.rs`, `roce.rs` | the sender of RoCE: window, pace, retransmissions; parameters | rdma-hw.cc |
 //! | `go_back_n.rs`, `irn.rs`, `ranges.rs` | recovery of losses | InfiniBand; Mittal et al. 2018 |
+//! | `control/nscc.rs`, `control/rccc.rs` | Ultra Ethernet: control by the sender, by credit | UE 1.0, uec.cpp |
+//! | `uec.rs`, `uec/sender.rs`, `uec/receiver.rs` | sender and receiver of Ultra Ethernet | UE 1.0, uec.cpp |
+//! | `entropy.rs` | the choice of paths by entropies | uec_mp.cpp |
 //! | `control/timely.rs`, `control/patched_timely.rs` | TIMELY, and TIMELY with a fixed point | Mittal et al. 2015 |
 #![no_std]
 
@@ -18,12 +21,14 @@ extern crate alloc;
 
 mod control;
 mod controller;
+mod entropy;
 mod go_back_n;
 mod irn;
 mod queue_pair;
 mod ranges;
 mod roce;
 mod telemetry;
+mod uec;
 
 #[cfg(feature = "config")]
 pub use control::PAGES;
@@ -32,12 +37,19 @@ pub use control::dcqcn::DcqcnConfig;
 pub use control::dcqcn_paper::DcqcnPaperConfig;
 pub use control::dctcp::DctcpConfig;
 pub use control::hpcc::HpccConfig;
+pub use control::nscc::{Nscc, NsccAck, NsccLaw};
 pub use control::patched_timely::PatchedTimelyConfig;
+pub use control::rccc::{OversubscribedControl, Pull, PullPacer, QUANTUM_BITS};
 pub use control::swift::SwiftConfig;
 pub use control::timely::TimelyConfig;
 pub use controller::{NicController, Setup};
+pub use entropy::{Entropies, LoadBalancing, PathFeedback};
 pub use go_back_n::GoBackNReceiver;
 pub use irn::IrnReceiver;
 pub use queue_pair::{Next, QueuePair};
 pub use roce::{Acknowledgement, DataPacket, Recovery, Reply, ReplyKind, RoceConfig, RoceWindow};
 pub use telemetry::{HEADER_BYTES as TELEMETRY_BYTES, Hop, MAX_HOPS, multiplier as telemetry_multiplier};
+pub use uec::{
+    HEADER_BYTES as UEC_HEADER_BYTES, RequestToSend, SenderControl, TrimReply, UecAck, UecNack, UecNetwork, UecNext,
+    UecPacket, UecReceiver, UecSender,
+};

@@ -1,7 +1,7 @@
 //! The sender of a queue pair: its window, its pace and its retransmissions.
 //!
-//! A queue pair may send if data is left, the data in flight is less than the window, and the time has come at which its
-//! rate allows the next packet. The host chooses among its queue pairs, and obeys PAUSE.
+//! A queue pair may send if data is left, the data in flight is less than the window, and the time has come at which
+//! its rate allows the next packet. The host chooses among its queue pairs, and obeys PAUSE.
 //!
 //! Source: `rdma-hw.cc`, `rdma-queue-pair.cc` and `qbb-net-device.cc` of HPCC's and ConWeave's simulators.
 
@@ -172,7 +172,7 @@ impl QueuePair {
     }
 
     /// Lets the controller act. A change of the rate moves the time of the next packet by the difference of the sending
-    /// times of the last one (`ChangeRate`).
+    /// times of the last one (ChangeRate in the source).
     fn controlled(&mut self, act: impl FnOnce(&mut dyn NicController, &mut Control)) {
         let before = self.rate();
         act(&mut *self.controller, &mut self.control);

@@ -40,7 +40,8 @@ forebay_units::configuration! {
         pub recovery: Recovery = Recovery::GoBackN;
         /// The bound of data in flight.
         pub window: RoceWindow = RoceWindow::Fixed;
-        /// Retransmission timeout of go-back-N. `None`: HPCC's simulator has none, and a lost last packet stops its flow.
+        /// Retransmission timeout of go-back-N. `None`: HPCC's simulator has none, and a lost last packet stops its
+        /// flow.
         pub timeout: Option<Span> = Some(Span::from_milliseconds(4));
         /// Retransmission timeout of IRN with at most three packets in flight.
         pub irn_short_timeout: Span = Span::from_microseconds(100);
@@ -54,7 +55,8 @@ forebay_units::configuration! {
         pub acknowledges_duplicates: bool = true;
         /// Whether packets out of order notify the sender of congestion, as adapters do and HPCC's simulator does not.
         pub notifies_out_of_order: bool = true;
-        /// A receiver notifies of marks at most once in this interval. The paper on DCQCN: 50 us. Default: of each mark.
+        /// A receiver notifies of marks at most once in this interval. The paper on DCQCN: 50 us. Default: of each
+        /// mark.
         pub notification_interval: Span = Span::ZERO;
     }
 }

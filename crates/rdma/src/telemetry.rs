@@ -1,7 +1,7 @@
 //! In-band network telemetry (INT): the records that switches append to a data packet, as HPCC's simulator packs them.
 //!
-//! A record has 64 bits: 24 of time in ns, 20 of sent bytes, 17 of queue length, 3 of rate. Time and bytes wrap, so only
-//! differences have a meaning. Quantization and wrapping are part of the model (`int-header.h`).
+//! A record has 64 bits: 24 of time in ns, 20 of sent bytes, 17 of queue length, 3 of rate. Time and bytes wrap, so
+//! only differences have a meaning. Quantization and wrapping are part of the model (`int-header.h`).
 
 use forebay_units::{Rate, Time};
 

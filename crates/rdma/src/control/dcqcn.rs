@@ -10,7 +10,7 @@
 //! constant: use `dcqcn_paper` for that. With a window that follows the rate it is `dcqcn_vwin` there.
 //!
 //! # Source
-//! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, as changed in `rdma-hw.cc` of
+//! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, as changed in rdma-hw.cc of
 //! HPCC's simulator.
 //!
 //! # Where we differ
@@ -39,7 +39,8 @@ forebay_units::configuration! {
         pub estimate_interval: Span = Span::from_microseconds(1);
         /// Interval of decreases.
         pub decrease_interval: Span = Span::from_microseconds(4);
-        /// Interval of increases. `run.py` of the source uses 300 us, its `config.txt` 900 us.
+        /// Interval of increases. The script for the figures uses 300 us, the default configuration of the source 900
+        /// us.
         pub increase_timer: Span = Span::from_microseconds(300);
         /// Increases without a step of the target (F).
         pub fast_recovery_cycles: u32 = 1;

@@ -289,8 +289,8 @@ mod tests {
         }
     }
 
-    /// The terms of the model for the timer: with notifications at each marked packet, cycles per packet are
-    /// p / ((1 - p)^-n - 1) for a cycle of n packets, and (1 - p)^(F n) of them come after fast recovery.
+    /// The terms of the model for the timer, with a notification at each marked packet. With n packets in a cycle,
+    /// cycles per packet are p / ((1 - p)^-n - 1). A share of (1 - p)^(F n) comes after fast recovery.
     #[test]
     fn cycles_come_as_often_as_in_the_model() {
         let (share, packets_in_cycle, packets) = (6e-3, 30_u64, 2_000_000_u64);

@@ -1,17 +1,17 @@
 //! DCTCP in hardware: reduces the rate by the share of marked packets.
 //!
 //! # What it does
-//! The rules are those of DCTCP, with a rate in place of the window: the adapter keeps an average of the share of marked
-//! packets, cuts its rate once per round trip by half of that share, and otherwise adds a fixed step. Flows start at the
-//! rate of the line, and each packet is acknowledged.
+//! The rules are those of DCTCP, with a rate in place of the window. The adapter keeps an average of the share of
+//! marked packets. It cuts its rate once per round trip by half of that share, and otherwise adds a fixed step. Flows
+//! start at the rate of the line, and each packet is acknowledged.
 //!
 //! # When to use it
 //! Use it for RoCE fabrics whose switches mark at a threshold: 3 KB for each 1 Gb/s of the port. For hosts that run TCP
 //! use TCP's `dctcp`.
 //!
 //! # Source
-//! Alizadeh et al., "Data Center TCP", SIGCOMM 2010; the form for adapters is that of HPCC's simulator (`rdma-hw.cc`,
-//! `HandleAckDctcp`).
+//! Alizadeh et al., "Data Center TCP", SIGCOMM 2010; the form for adapters is that of HPCC's simulator (rdma-hw.cc,
+//! HandleAckDctcp).
 //!
 //! # Where we differ
 //! Nothing is known.
@@ -151,8 +151,8 @@ mod tests {
         // The first mark halves, as alpha starts at 1.
         assert_eq!(step(1_000, 10_000, true), (50_000, 10_000));
         assert_eq!(step(2_000, 11_000, true), (50_000, 10_000));
-        // The round of 11 packets ends with three marks. The reduction lasts until 10 000 is passed, which this ACK does:
-        // 1/16 of 3/11 and 15/16; then the cut by half of it.
+        // The round of 11 packets ends with three marks. The reduction lasts until 10 000 is passed, which this ACK
+        // does: 1/16 of 3/11 and 15/16; then the cut by half of it.
         assert_eq!(step(11_000, 20_000, true), (26_136, 9_545));
         // Ten packets follow without a mark: 15/16, and the step.
         assert_eq!(step(20_000, 29_000, false), (26_136, 9_545));

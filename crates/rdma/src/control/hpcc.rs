@@ -1,28 +1,28 @@
 //! HPCC: computes the rate from the utilization that switches report.
 //!
 //! # What it does
-//! Each switch appends its clock, its counter of sent bytes, its queue length and its rate to every data packet; the ACK
-//! returns them. The sender computes the utilization of each link and scales its rate so that the busiest link reaches a
-//! target below 1. Queues stay close to empty. The reaction is multiplicative and refers to a rate that is stored once
-//! per round trip, so that several ACKs of one round trip do not repeat a correction.
+//! Each switch appends its clock, its counter of sent bytes, its queue length and its rate to every data packet; the
+//! ACK returns them. The sender computes the utilization of each link and scales its rate so that the busiest link
+//! reaches a target below 1. Queues stay close to empty. The reaction is multiplicative and refers to a rate that is
+//! stored once per round trip, so that several ACKs of one round trip do not repeat a correction.
 //!
 //! # When to use it
-//! Use it for lossless fabrics of 25, 50, 100, 200 or 400 Gb/s whose switches support telemetry. Telemetry adds 42 bytes
-//! to each packet, about 4 % at a payload of 1000 bytes.
+//! Use it for lossless fabrics of 25, 50, 100, 200 or 400 Gb/s whose switches support telemetry. Telemetry adds 42
+//! bytes to each packet, about 4 % at a payload of 1000 bytes.
 //!
 //! # Source
 //! Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019; the rules and their order are those of the
-//! authors' simulator (`rdma-hw.cc`, `UpdateRateHp`).
+//! authors' simulator (rdma-hw.cc, UpdateRateHp).
 //!
 //! # Where we differ
 //! - A link without progress of its clock between two ACKs is skipped: the source divides by zero.
-//! - If the number of hops changes, the packet took another path. Its records replace the stored ones and change no rate;
-//!   the source would compare different ports.
+//! - If the number of hops changes, the packet took another path. Its records replace the stored ones and change no
+//!   rate; the source would compare different ports.
 //! - An ACK without telemetry changes nothing.
 //!
 //! # Parameters
-//! `target_utilization`, `max_stage`, `additive_increase`, `min_rate`, `fast_reaction`. The paper prints a `max_stage` of
-//! 5; its authors state that their simulations used 0.
+//! `target_utilization`, `max_stage`, `additive_increase`, `min_rate`, `fast_reaction`. The paper prints a `max_stage`
+//! of 5; its authors state that their simulations used 0.
 
 use alloc::boxed::Box;
 

@@ -9,8 +9,8 @@
 //! Use it instead of `timely`. It is stable up to about 40 flows at 10 Gb/s.
 //!
 //! # Source
-//! Zhu et al., "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016, section 5 and the authors'
-//! model.
+//! Zhu et al., "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016, section 5 and the
+//! authors' model.
 //!
 //! # Where we differ
 //! Nothing is known. A sample is due after each chunk of acknowledged bytes; the model computes with the time of a

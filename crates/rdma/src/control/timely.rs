@@ -11,7 +11,7 @@
 //!
 //! # Source
 //! Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015; the rules and defaults are
-//! those of HPCC's simulator (`rdma-hw.cc`, `UpdateRateTimely`).
+//! those of HPCC's simulator (rdma-hw.cc, UpdateRateTimely).
 //!
 //! # Where we differ
 //! Nothing is known. As in the source, hyper-active increase is one fixed step and no multiple of the additive one.

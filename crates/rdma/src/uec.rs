@@ -1,0 +1,234 @@
+//! Ultra Ethernet: packets and the constants of a network.
+
+mod receiver;
+mod sender;
+
+use forebay_units::{Rate, Span, Time};
+
+use crate::control::nscc::NsccLaw;
+use crate::entropy::LoadBalancing;
+
+pub use receiver::UecReceiver;
+pub use sender::{UecNext, UecSender};
+
+/// Bytes of the header of a data packet, and of an ACK, NACK, pull or request to send.
+pub const HEADER_BYTES: u32 = 64;
+/// A receiver acknowledges after this many bytes.
+const ACK_BYTES: u32 = 16_384;
+
+/// Congestion control of a sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum SenderControl {
+    /// NSCC.
+    Nscc,
+    /// The source's DCTCP: each marked ACK takes a third of what it acknowledges from the window.
+    Dctcp,
+    /// A constant window.
+    Constant,
+    /// None: the receiver's credit is the only bound.
+    None,
+}
+
+/// The constants of a network, which its flows share.
+#[derive(Clone, Copy, Debug)]
+pub struct UecNetwork {
+    /// A full packet on the wire.
+    pub mtu_bytes: u32,
+    /// The rate of the hosts.
+    pub line_rate: Rate,
+    /// The longest round trip: of full packets, without queues.
+    pub round_trip: Span,
+    /// The retransmission timeout.
+    pub timeout: Span,
+    /// The sender's congestion control.
+    pub sender_control: SenderControl,
+    /// The receiver grants credit (RCCC).
+    pub has_receiver_control: bool,
+    /// The choice of entropies, and their number.
+    pub balancing: LoadBalancing,
+    /// The number of entropies.
+    pub paths: u16,
+    pub(crate) law: NsccLaw,
+}
+
+impl UecNetwork {
+    /// The source's defaults for a network of this rate and longest round trip: packets of 4150 bytes, trimming, NSCC,
+    /// 64 entropies, a timeout of 15 us and six times the time of a full queue.
+    #[must_use]
+    pub fn new(line_rate: Rate, round_trip: Span) -> Self {
+        let mtu_bytes = 4_150;
+        let mut network = Self {
+            mtu_bytes,
+            line_rate,
+            round_trip,
+            timeout: Span::ZERO,
+            sender_control: SenderControl::Nscc,
+            has_receiver_control: false,
+            balancing: LoadBalancing::Mixed,
+            paths: 64,
+            law: NsccLaw::new(line_rate, round_trip, mtu_bytes - HEADER_BYTES, mtu_bytes, true),
+        };
+        let queue_bytes = network.queue_bytes(true);
+        network.timeout = Span::from_microseconds(15) + line_rate.transmission_time(6 * queue_bytes);
+        network
+    }
+
+    /// Packets of `mtu_bytes` on the wire, with trimming or without.
+    #[must_use]
+    pub fn with_packets(mut self, mtu_bytes: u32, has_trimming: bool) -> Self {
+        self.mtu_bytes = mtu_bytes.max(HEADER_BYTES + 1);
+        let queue_bytes = self.queue_bytes(has_trimming);
+        self.timeout = Span::from_microseconds(15) + self.line_rate.transmission_time(6 * queue_bytes);
+        self.law = NsccLaw::new(self.line_rate, self.round_trip, self.payload_bytes(), self.mtu_bytes, has_trimming);
+        self.with_control(self.sender_control, self.has_receiver_control)
+    }
+
+    /// These parts of congestion control.
+    #[must_use]
+    pub fn with_control(mut self, sender_control: SenderControl, has_receiver_control: bool) -> Self {
+        self.sender_control = sender_control;
+        // Without any control a sender would have no bound.
+        self.has_receiver_control = has_receiver_control || sender_control == SenderControl::None;
+        if self.has_receiver_control {
+            self.law = self.law.with_receiver_control();
+        }
+        self
+    }
+
+    /// This choice of entropies, and their number.
+    #[must_use]
+    pub fn with_paths(self, balancing: LoadBalancing, paths: u16) -> Self {
+        Self { balancing, paths, ..self }
+    }
+
+    /// Payload of a full packet.
+    #[must_use]
+    pub fn payload_bytes(&self) -> u32 {
+        self.mtu_bytes - HEADER_BYTES
+    }
+
+    /// The queue of a port: a bandwidth-delay product in whole packets, and five times that without trimming.
+    #[must_use]
+    pub fn queue_bytes(&self, has_trimming: bool) -> u64 {
+        let mtu_bytes = u64::from(self.mtu_bytes);
+        let packets = self.line_rate.bytes_in(self.round_trip).div_ceil(mtu_bytes);
+        packets * mtu_bytes * if has_trimming { 1 } else { 5 }
+    }
+
+    /// 1.5 bandwidth-delay products of a path.
+    #[must_use]
+    pub fn max_window_bytes(&self, base_round_trip: Span) -> u64 {
+        (self.line_rate.bytes_in(base_round_trip) * 3 / 2).max(u64::from(self.mtu_bytes))
+    }
+}
+
+/// A data packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UecPacket {
+    /// Its number.
+    pub number: u64,
+    /// The packet on the wire.
+    pub wire_bytes: u32,
+    /// The choice of its path.
+    pub entropy: u16,
+    /// It has been sent before.
+    pub is_retransmission: bool,
+    /// The sender asks for an ACK.
+    pub requests_ack: bool,
+    /// Quanta that the sender could use, since its start; for the pacer.
+    pub pull_target: i64,
+}
+
+/// A request to send, of a sender without credit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestToSend {
+    /// The choice of its path.
+    pub entropy: u16,
+    /// As in [`UecPacket::pull_target`].
+    pub pull_target: i64,
+}
+
+/// An ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UecAck {
+    /// The first packet that the receiver misses.
+    pub cumulative: u64,
+    /// The packet that caused it; `None` for a request to send.
+    pub number: Option<u64>,
+    /// Packets that have arrived, from this one on.
+    pub bitmap_base: u64,
+    /// The lowest bit is [`UecAck::bitmap_base`].
+    pub bitmap: u64,
+    /// Bytes on the wire that have arrived, without duplicates.
+    pub received_bytes: u64,
+    /// The packet that caused it was marked.
+    pub is_marked: bool,
+    /// It was a retransmission.
+    pub is_of_retransmission: bool,
+    /// Its entropy.
+    pub entropy: u16,
+}
+
+/// A notice of a trimmed packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UecNack {
+    /// The packet.
+    pub number: u64,
+    /// Its entropy.
+    pub entropy: u16,
+    /// It was trimmed by the switch next to the receiver.
+    pub is_last_hop: bool,
+    /// It was marked.
+    pub is_marked: bool,
+}
+
+/// The answer of a receiver to a trimmed packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrimReply {
+    /// The sender must repeat the packet.
+    Nack(UecNack),
+    /// The packet had arrived before.
+    Ack(UecAck),
+}
+
+/// A packet in flight, in the sender's ring.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record {
+    sent_at: Time,
+    wire_bytes: u16,
+    retransmissions: u8,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    InFlight,
+    /// Waits to be sent again.
+    Queued,
+    Arrived,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_of_the_source() {
+        let network = UecNetwork::new(Rate::megabits(100_000), Span::from_picoseconds(14_022_720));
+        assert_eq!(network.queue_bytes(true), 178_450);
+        assert_eq!(network.queue_bytes(false), 892_250);
+        assert_eq!(network.timeout.picoseconds(), 100_656_000);
+        assert_eq!(network.max_window_bytes(network.round_trip), 262_926);
+        assert_eq!(network.payload_bytes(), 4_086);
+    }
+
+    #[test]
+    fn a_sender_without_control_needs_credit() {
+        let network = UecNetwork::new(Rate::megabits(100_000), Span::from_microseconds(14));
+        assert!(!network.with_control(SenderControl::Nscc, false).has_receiver_control);
+        assert!(network.with_control(SenderControl::None, false).has_receiver_control);
+        assert_eq!(network.with_packets(9_000, false).payload_bytes(), 8_936);
+    }
+}
