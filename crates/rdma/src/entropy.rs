@@ -55,7 +55,7 @@ pub enum PathFeedback {
 
 /// All entropies in turn: an index with some bits inverted, other ones in each pass.
 #[derive(Clone, Copy, Debug)]
-struct Turns {
+pub(crate) struct Turns {
     mask: u16,
     index: u16,
     inverted: u16,
@@ -64,17 +64,26 @@ struct Turns {
 }
 
 impl Turns {
-    fn new(paths: u16, rng: &mut dyn Rng) -> Self {
+    pub fn new(paths: u16, rng: &mut dyn Rng) -> Self {
         let mask = paths - 1;
         let draw = rng.next_u32();
         Self { mask, index: 0, inverted: draw as u16 & mask, upper: (draw >> 16) as u16 & !mask }
     }
 
-    fn current(&self) -> u16 {
+    pub fn current(&self) -> u16 {
         (self.index ^ self.inverted) & self.mask
     }
 
-    fn advance(&mut self, rng: &mut dyn Rng) {
+    pub fn mask(&self) -> u16 {
+        self.mask
+    }
+
+    /// The current one with the bits of the flow.
+    pub fn entropy(&self) -> u16 {
+        self.current() | self.upper
+    }
+
+    pub fn advance(&mut self, rng: &mut dyn Rng) {
         self.index += 1;
         if self.index > self.mask {
             self.index = 0;
@@ -178,7 +187,7 @@ impl Entropies {
     pub fn next(&mut self, rng: &mut dyn Rng) -> u16 {
         match &mut self.0 {
             Choice::Oblivious(turns) => {
-                let entropy = turns.current() | turns.upper;
+                let entropy = turns.entropy();
                 turns.advance(rng);
                 entropy
             }
@@ -218,7 +227,7 @@ fn next_of_bitmap(turns: &mut Turns, penalties: &mut [u8], rng: &mut dyn Rng) ->
         }
         turns.advance(rng);
     }
-    let entropy = turns.current() | turns.upper;
+    let entropy = turns.entropy();
     turns.advance(rng);
     entropy
 }

@@ -13,17 +13,25 @@
 //! | `go_back_n.rs`, `irn.rs`, `ranges.rs` | recovery of losses | InfiniBand; Mittal et al. 2018 |
 //! | `control/nscc.rs`, `control/rccc.rs` | Ultra Ethernet: control by the sender, by credit | UE 1.0, uec.cpp |
 //! | `uec.rs`, `uec/sender.rs`, `uec/receiver.rs` | sender and receiver of Ultra Ethernet | UE 1.0, uec.cpp |
+//! | `ndp.rs`, `ndp/paths.rs` | NDP: sender, receiver, pull queue | Handley et al. 2017, ndp.cpp |
+//! | `homa.rs`, `homa/receiver.rs` | Homa: sender, grants of a receiver | Montazeri et al. 2018, HomaModule |
+//! | `pfabric.rs` | pFabric: a fixed window and ranks | Alizadeh et al. 2013 |
+//! | `arrived.rs` | packets above a cumulative ACK | |
 //! | `entropy.rs` | the choice of paths by entropies | uec_mp.cpp |
 //! | `control/timely.rs`, `control/patched_timely.rs` | TIMELY, and TIMELY with a fixed point | Mittal et al. 2015 |
 #![no_std]
 
 extern crate alloc;
 
+mod arrived;
 mod control;
 mod controller;
 mod entropy;
 mod go_back_n;
+mod homa;
 mod irn;
+mod ndp;
+mod pfabric;
 mod queue_pair;
 mod ranges;
 mod roce;
@@ -45,7 +53,12 @@ pub use control::timely::TimelyConfig;
 pub use controller::{NicController, Setup};
 pub use entropy::{Entropies, LoadBalancing, PathFeedback};
 pub use go_back_n::GoBackNReceiver;
+pub use homa::{HomaAnswer, HomaConfig, HomaDelivery, HomaOrder, HomaPacket, HomaReceiver, HomaSender};
 pub use irn::IrnReceiver;
+pub use ndp::{
+    HEADER_BYTES as NDP_HEADER_BYTES, NdpNetwork, NdpPacket, NdpPull, NdpPullQueue, NdpReceiver, NdpReply, NdpSender,
+};
+pub use pfabric::{PfabricAck, PfabricConfig, PfabricPacket, PfabricReceiver, PfabricSender};
 pub use queue_pair::{Next, QueuePair};
 pub use roce::{Acknowledgement, DataPacket, Recovery, Reply, ReplyKind, RoceConfig, RoceWindow};
 pub use telemetry::{HEADER_BYTES as TELEMETRY_BYTES, Hop, MAX_HOPS, multiplier as telemetry_multiplier};

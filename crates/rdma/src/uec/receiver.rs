@@ -2,61 +2,8 @@
 //!
 //! Source: UecSink of the Consortium's simulator.
 
-use alloc::vec::Vec;
-
 use super::{ACK_BYTES, HEADER_BYTES, TrimReply, UecAck, UecNack, UecPacket};
-
-/// Packets above the cumulative ACK that a receiver keeps track of, at most.
-const MAX_PACKETS: u64 = 1 << 20;
-
-/// Packets that have arrived above the cumulative ACK: a ring of bits, which grows.
-#[derive(Clone, Debug, Default)]
-struct Arrived(Vec<u64>);
-
-impl Arrived {
-    fn slot(&self, number: u64) -> (usize, u64) {
-        let words = self.0.len() as u64;
-        ((number / 64 % words) as usize, 1 << (number % 64))
-    }
-
-    fn has(&self, number: u64, expected: u64) -> bool {
-        if number < expected || number >= expected + self.capacity() {
-            return false;
-        }
-        let (word, bit) = self.slot(number);
-        self.0[word] & bit != 0
-    }
-
-    /// Packets from the expected one on for which the ring has bits; one word is shared by both ends.
-    fn capacity(&self) -> u64 {
-        (self.0.len() as u64).saturating_sub(1) * 64
-    }
-
-    fn insert(&mut self, number: u64, expected: u64) {
-        if number >= expected + self.capacity() {
-            let needed = (number - expected) / 64 + 2;
-            let mut larger = Self(alloc::vec![0; needed.next_power_of_two() as usize]);
-            for present in (expected..expected + self.capacity()).filter(|&present| self.has(present, expected)) {
-                let (word, bit) = larger.slot(present);
-                larger.0[word] |= bit;
-            }
-            *self = larger;
-        }
-        let (word, bit) = self.slot(number);
-        self.0[word] |= bit;
-    }
-
-    /// Removes a packet; true if it was there.
-    fn take(&mut self, number: u64) -> bool {
-        if self.0.is_empty() {
-            return false;
-        }
-        let (word, bit) = self.slot(number);
-        let was_there = self.0[word] & bit != 0;
-        self.0[word] &= !bit;
-        was_there
-    }
-}
+use crate::arrived::Arrived;
 
 /// The receiver of a flow.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +40,7 @@ impl UecReceiver {
 
     /// A whole data packet has arrived.
     pub fn on_data(&mut self, packet: &UecPacket, is_marked: bool) -> Option<UecAck> {
-        if packet.number >= self.expected + MAX_PACKETS {
+        if packet.number >= self.expected + crate::arrived::MAX_PACKETS {
             return None;
         }
         self.unacknowledged_bytes = self.unacknowledged_bytes.saturating_add(packet.wire_bytes);
@@ -177,6 +124,8 @@ impl UecReceiver {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -254,7 +203,7 @@ mod tests {
             }
             prop_assert_eq!((receiver.expected(), receiver.payload_bytes()), (300, 300 * 4_086));
             prop_assert_eq!(receiver.out_of_order, 0);
-            prop_assert!(receiver.arrived.0.iter().all(|word| *word == 0));
+            prop_assert!(receiver.arrived.is_empty());
         }
     }
 }
