@@ -222,7 +222,8 @@ impl HomaSender {
     /// The end of the time in which the receiver must be heard of.
     #[must_use]
     pub fn timer(&self) -> Time {
-        self.silent_until
+        // A late grant may have come after the end.
+        if self.is_complete { Time::NEVER } else { self.silent_until }
     }
 
     /// [`HomaSender::timer`] has expired: the first packet leaves again.

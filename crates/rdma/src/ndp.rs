@@ -18,7 +18,7 @@ mod paths;
 
 use alloc::collections::VecDeque;
 
-use forebay_units::{Rate, Span, Time};
+use forebay_units::{ParameterError, Rate, Span, Time, require};
 use rand_core::Rng;
 
 use crate::arrived::{Arrived, MAX_PACKETS};
@@ -55,6 +55,17 @@ impl Default for NdpNetwork {
 }
 
 impl NdpNetwork {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// One about the first parameter outside its bounds.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        require((HEADER_BYTES + 1..=65_535).contains(&self.mtu_bytes), "mtu_bytes", "be from 65 to 65 535")?;
+        require(self.window_packets > 0, "window_packets", "be at least 1")?;
+        require(self.timeout > Span::ZERO, "timeout", "be more than 0")?;
+        require(self.paths.is_power_of_two(), "paths", "be a power of two")
+    }
+
     fn payload_bytes(&self) -> u64 {
         u64::from(self.mtu_bytes.saturating_sub(HEADER_BYTES).max(1))
     }

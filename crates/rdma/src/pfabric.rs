@@ -9,7 +9,7 @@
 //! # Where we differ
 //! The probe mode of the paper is left out, as in the simulator: after each timeout the sender repeats what is missing.
 
-use forebay_units::{Span, Time};
+use forebay_units::{ParameterError, Span, Time, require};
 
 use crate::ranges::Ranges;
 
@@ -27,6 +27,19 @@ pub struct PfabricConfig {
 impl Default for PfabricConfig {
     fn default() -> Self {
         Self { payload_bytes: 1_380, window_bytes: 30 * 1_380, timeout: Span::from_nanoseconds(96_384) }
+    }
+}
+
+impl PfabricConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// One about the first parameter outside its bounds.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        require((1..=65_000).contains(&self.payload_bytes), "payload_bytes", "be from 1 to 65 000")?;
+        let is_enough = self.window_bytes >= u64::from(self.payload_bytes);
+        require(is_enough, "window_bytes", "be at least `payload_bytes`")?;
+        require(self.timeout > Span::ZERO, "timeout", "be more than 0")
     }
 }
 
@@ -189,6 +202,19 @@ mod tests {
         assert_eq!(ranks(&mut sender, 110), [1_500, 500]);
         sender.on_ack(&PfabricAck { cumulative: 4_500, packet: (4_000, 500), new_bytes: 500 }, at(120), &config);
         assert_eq!((sender.is_complete(), sender.timer(), sender.timeouts()), (true, Time::NEVER, 1));
+    }
+
+    #[test]
+    fn parameters_have_bounds() {
+        let config = PfabricConfig::default();
+        assert!(config.validate().is_ok());
+        let fields = [
+            PfabricConfig { payload_bytes: 0, ..config },
+            PfabricConfig { window_bytes: 1_379, ..config },
+            PfabricConfig { timeout: Span::ZERO, ..config },
+        ]
+        .map(|config| config.validate().unwrap_err().field);
+        assert_eq!(fields, ["payload_bytes", "window_bytes", "timeout"]);
     }
 
     enum Packet {

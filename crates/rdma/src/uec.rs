@@ -3,7 +3,7 @@
 mod receiver;
 mod sender;
 
-use forebay_units::{Rate, Span, Time};
+use forebay_units::{ParameterError, Rate, Span, Time, require};
 
 use crate::control::nscc::NsccLaw;
 use crate::entropy::LoadBalancing;
@@ -13,6 +13,8 @@ pub use sender::{UecNext, UecSender};
 
 /// Bytes of the header of a data packet, and of an ACK, NACK, pull or request to send.
 pub const HEADER_BYTES: u32 = 64;
+/// The largest packet: its length has 16 bits in the records of a sender.
+const MAX_MTU_BYTES: u32 = 65_535;
 /// A receiver acknowledges after this many bytes.
 const ACK_BYTES: u32 = 16_384;
 
@@ -78,7 +80,7 @@ impl UecNetwork {
     /// Packets of `mtu_bytes` on the wire, with trimming or without.
     #[must_use]
     pub fn with_packets(mut self, mtu_bytes: u32, has_trimming: bool) -> Self {
-        self.mtu_bytes = mtu_bytes.max(HEADER_BYTES + 1);
+        self.mtu_bytes = mtu_bytes.clamp(HEADER_BYTES + 1, MAX_MTU_BYTES);
         let queue_bytes = self.queue_bytes(has_trimming);
         self.timeout = Span::from_microseconds(15) + self.line_rate.transmission_time(6 * queue_bytes);
         self.law = NsccLaw::new(self.line_rate, self.round_trip, self.payload_bytes(), self.mtu_bytes, has_trimming);
@@ -101,6 +103,18 @@ impl UecNetwork {
     #[must_use]
     pub fn with_paths(self, balancing: LoadBalancing, paths: u16) -> Self {
         Self { balancing, paths, ..self }
+    }
+
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// One about the first parameter outside its bounds.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        let has_size = (HEADER_BYTES + 1..=MAX_MTU_BYTES).contains(&self.mtu_bytes);
+        require(has_size, "mtu_bytes", "be from 65 to 65 535")?;
+        require(self.round_trip > Span::ZERO, "round_trip", "be more than 0")?;
+        require(self.timeout > Span::ZERO, "timeout", "be more than 0")?;
+        require(self.paths.is_power_of_two(), "paths", "be a power of two")
     }
 
     /// Payload of a full packet.
@@ -222,6 +236,15 @@ mod tests {
         assert_eq!(network.timeout.picoseconds(), 100_656_000);
         assert_eq!(network.max_window_bytes(network.round_trip), 262_926);
         assert_eq!(network.payload_bytes(), 4_086);
+        assert!(network.validate().is_ok());
+        let fields = [
+            UecNetwork { mtu_bytes: 64, ..network },
+            UecNetwork { round_trip: Span::ZERO, ..network },
+            UecNetwork { timeout: Span::ZERO, ..network },
+            network.with_paths(LoadBalancing::Reps, 48),
+        ]
+        .map(|network| network.validate().unwrap_err().field);
+        assert_eq!(fields, ["mtu_bytes", "round_trip", "timeout", "paths"]);
     }
 
     #[test]

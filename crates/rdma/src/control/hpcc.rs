@@ -285,6 +285,35 @@ mod tests {
         assert_eq!((control.pacing_rate, hpcc.hops), (before, 2));
     }
 
+    /// One flow at a link of 100 Gb/s, in steps of 1 us; an ACK returns the state of 13 us before. Several flows need
+    /// the window too, which belongs to the queue pair: with rates alone they oscillate.
+    #[test]
+    fn a_flow_alone_settles_at_the_target_without_a_queue() {
+        let mut flow = hpcc(&config());
+        let mut control = Control::new(f64::INFINITY, f64::INFINITY);
+        let (mut sent, mut queue) = (0.0, 0.0);
+        let mut history = alloc::collections::VecDeque::new();
+        let (mut utilization, mut longest) = (0.0, 0.0_f64);
+        for step in 1..5_000_u64 {
+            let rate_bps = control.pacing_rate.map_or(100e9, |rate| rate.bits_per_second() as f64);
+            let arrived = rate_bps * 1e-6 / 8.0;
+            let served = f64::min(queue + arrived, 12_500.0);
+            queue += arrived - served;
+            sent += served;
+            let now = Time::from_picoseconds(step * 1_000_000);
+            history.push_back(Hop::record(now, sent as u64, queue as u64, Rate::megabits(100_000), 4).unwrap());
+            if history.len() > 13 {
+                let hop = history.pop_front().unwrap();
+                flow.on_acknowledgement(&ack(step, step * 1_000, (step + 13) * 1_000), &[hop], &mut control);
+            }
+            if step >= 4_000 {
+                (utilization, longest) = (utilization + served / 12_500.0 / 1_000.0, longest.max(queue));
+            }
+        }
+        assert!((utilization - 0.95).abs() < 0.002, "{utilization}");
+        assert_eq!(longest, 0.0);
+    }
+
     #[test]
     fn without_fast_reaction_only_full_updates_count() {
         let mut hpcc = hpcc(&HpccConfig { fast_reaction: false, ..config() });

@@ -55,6 +55,7 @@ fn a_sender_stops_at_its_grant_and_repeats_on_request() {
     sender.on_timer(sender.timer(), &config);
     assert_eq!(sent(&mut sender, &config), [(0, 1_000, 7)]);
     sender.on_complete();
+    sender.on_grant(20_000, 0, at(1), &config);
     assert!(sender.is_complete() && !sender.is_ready() && sender.timer() == Time::NEVER);
 }
 

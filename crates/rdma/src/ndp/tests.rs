@@ -45,6 +45,20 @@ fn a_window_leaves_at_once_and_each_pull_lets_one_go_retransmissions_first() {
 }
 
 #[test]
+fn parameters_have_bounds() {
+    let network = NdpNetwork::default();
+    assert!(network.validate().is_ok());
+    let fields = [
+        NdpNetwork { mtu_bytes: 64, ..network },
+        NdpNetwork { window_packets: 0, ..network },
+        NdpNetwork { timeout: Span::ZERO, ..network },
+        NdpNetwork { paths: 0, ..network },
+    ]
+    .map(|network| network.validate().unwrap_err().field);
+    assert_eq!(fields, ["mtu_bytes", "window_packets", "timeout", "paths"]);
+}
+
+#[test]
 fn the_last_packet_is_short() {
     let (network, (mut sender, mut rng)) = (NdpNetwork::default(), sender(10_000));
     let packets: Vec<_> = core::iter::from_fn(|| sender.next_packet(at(0), &mut rng, &network))
