@@ -16,7 +16,7 @@
 //! | `ndp.rs`, `ndp/paths.rs` | NDP: sender, receiver, pull queue | Handley et al. 2017, ndp.cpp |
 //! | `homa.rs`, `homa/receiver.rs` | Homa: sender, grants of a receiver | Montazeri et al. 2018, HomaModule |
 //! | `pfabric.rs` | pFabric: a fixed window and ranks | Alizadeh et al. 2013 |
-//! | `arrived.rs` | packets above a cumulative ACK | |
+//! | `arrived.rs` | packet numbers at a receiver | |
 //! | `entropy.rs` | the choice of paths by entropies | uec_mp.cpp |
 //! | `control/timely.rs`, `control/patched_timely.rs` | TIMELY, and TIMELY with a fixed point | Mittal et al. 2015 |
 #![no_std]

@@ -21,7 +21,7 @@ use alloc::collections::VecDeque;
 use forebay_units::{ParameterError, Rate, Span, Time, require};
 use rand_core::Rng;
 
-use crate::arrived::{Arrived, MAX_PACKETS};
+use crate::arrived::Reassembly;
 use paths::Paths;
 
 /// The header of a data packet; the size of a trimmed one, of an ACK, NACK and pull.
@@ -321,11 +321,9 @@ impl NdpSender {
 /// The receiver of a flow.
 #[derive(Clone, Debug, Default)]
 pub struct NdpReceiver {
-    expected: u64,
-    arrived: Arrived,
-    out_of_order: u32,
+    packets: Reassembly,
     /// The number of packets, once the last one has come.
-    packets: Option<u64>,
+    count: Option<u64>,
     payload_bytes: u64,
 }
 
@@ -338,43 +336,29 @@ impl NdpReceiver {
 
     /// A packet has arrived, whole or trimmed.
     pub fn on_packet(&mut self, packet: &NdpPacket, is_trimmed: bool) -> NdpReply {
-        let has_space = packet.number < self.expected + MAX_PACKETS;
-        if !is_trimmed && has_space {
+        if !is_trimmed && !self.packets.is_too_far(packet.number) {
             self.keep(packet);
         }
-        let is_complete = self.packets == Some(self.expected);
+        let is_complete = self.count == Some(self.packets.expected());
         NdpReply {
             number: packet.number,
             path: packet.path,
-            is_nack: is_trimmed && !self.has(packet.number),
-            cumulative: self.expected,
+            is_nack: is_trimmed && !self.packets.has(packet.number),
+            cumulative: self.packets.expected(),
             wants_pull: !is_complete,
             is_complete,
         }
     }
 
-    fn has(&self, number: u64) -> bool {
-        number < self.expected || self.arrived.has(number, self.expected)
-    }
-
     fn keep(&mut self, packet: &NdpPacket) {
         if packet.is_last {
-            self.packets = Some(packet.number + 1);
+            self.count = Some(packet.number + 1);
         }
-        if self.has(packet.number) {
+        if self.packets.has(packet.number) {
             return;
         }
         self.payload_bytes += u64::from(packet.wire_bytes.saturating_sub(HEADER_BYTES));
-        if packet.number != self.expected {
-            self.arrived.insert(packet.number, self.expected);
-            self.out_of_order += 1;
-            return;
-        }
-        self.expected += 1;
-        while self.out_of_order > 0 && self.arrived.take(self.expected) {
-            self.expected += 1;
-            self.out_of_order -= 1;
-        }
+        self.packets.insert(packet.number);
     }
 }
 

@@ -3,15 +3,12 @@
 //! Source: UecSink of the Consortium's simulator.
 
 use super::{ACK_BYTES, HEADER_BYTES, TrimReply, UecAck, UecNack, UecPacket};
-use crate::arrived::Arrived;
+use crate::arrived::Reassembly;
 
 /// The receiver of a flow.
 #[derive(Clone, Debug, Default)]
 pub struct UecReceiver {
-    /// The first packet that is missing.
-    expected: u64,
-    arrived: Arrived,
-    out_of_order: u32,
+    packets: Reassembly,
     /// Bytes on the wire, without duplicates.
     received_bytes: u64,
     payload_bytes: u64,
@@ -31,20 +28,16 @@ impl UecReceiver {
     /// The first packet that is missing.
     #[must_use]
     pub fn expected(&self) -> u64 {
-        self.expected
-    }
-
-    fn has(&self, number: u64) -> bool {
-        number < self.expected || self.arrived.has(number, self.expected)
+        self.packets.expected()
     }
 
     /// A whole data packet has arrived.
     pub fn on_data(&mut self, packet: &UecPacket, is_marked: bool) -> Option<UecAck> {
-        if packet.number >= self.expected + crate::arrived::MAX_PACKETS {
+        if self.packets.is_too_far(packet.number) {
             return None;
         }
         self.unacknowledged_bytes = self.unacknowledged_bytes.saturating_add(packet.wire_bytes);
-        if self.has(packet.number) {
+        if self.packets.has(packet.number) {
             // The sender is mistaken: it hears at once.
             self.unacknowledged_bytes = 0;
             return Some(self.ack(packet, is_marked, is_marked));
@@ -56,18 +49,9 @@ impl UecReceiver {
             is_forced = true;
             self.is_ack_requested = true;
         }
-        if packet.number == self.expected {
-            self.expected += 1;
-            while self.out_of_order > 0 && self.arrived.take(self.expected) {
-                self.expected += 1;
-                self.out_of_order -= 1;
-            }
-            if self.out_of_order == 0 && core::mem::take(&mut self.is_ack_requested) {
-                is_forced = true;
-            }
-        } else {
-            self.arrived.insert(packet.number, self.expected);
-            self.out_of_order += 1;
+        self.packets.insert(packet.number);
+        if !self.packets.has_gaps() && core::mem::take(&mut self.is_ack_requested) {
+            is_forced = true;
         }
         if !is_forced && self.unacknowledged_bytes < ACK_BYTES {
             return None;
@@ -78,7 +62,7 @@ impl UecReceiver {
 
     /// A packet without its payload has arrived.
     pub fn on_trimmed(&mut self, packet: &UecPacket, is_marked: bool, is_last_hop: bool) -> TrimReply {
-        if self.has(packet.number) {
+        if self.packets.has(packet.number) {
             return TrimReply::Ack(self.ack(packet, false, false));
         }
         TrimReply::Nack(UecNack { number: packet.number, entropy: packet.entropy, is_last_hop, is_marked })
@@ -86,12 +70,12 @@ impl UecReceiver {
 
     /// A request to send has arrived.
     pub fn on_request(&mut self, entropy: u16) -> UecAck {
-        self.acknowledgement(None, self.expected + 1, false, false, entropy)
+        self.acknowledgement(None, self.expected() + 1, false, false, entropy)
     }
 
     /// `starts_here`: the bitmap starts with the packet itself; else it ends with it, above the cumulative ACK.
     fn ack(&self, packet: &UecPacket, is_marked: bool, starts_here: bool) -> UecAck {
-        let base = if starts_here { packet.number } else { packet.number.saturating_sub(63).max(self.expected + 1) };
+        let base = if starts_here { packet.number } else { packet.number.saturating_sub(63).max(self.expected() + 1) };
         self.acknowledgement(Some(packet.number), base, is_marked, packet.is_retransmission, packet.entropy)
     }
 
@@ -103,17 +87,11 @@ impl UecReceiver {
         is_of_retransmission: bool,
         entropy: u16,
     ) -> UecAck {
-        let mut bitmap = 0;
-        if self.out_of_order > 0 {
-            for bit in 0..64 {
-                bitmap |= u64::from(self.arrived.has(bitmap_base + bit, self.expected)) << bit;
-            }
-        }
         UecAck {
-            cumulative: self.expected,
+            cumulative: self.expected(),
             number,
             bitmap_base,
-            bitmap,
+            bitmap: self.packets.bitmap(bitmap_base),
             received_bytes: self.received_bytes,
             is_marked,
             is_of_retransmission,
@@ -196,14 +174,13 @@ mod tests {
             for number in order.iter().take(150).chain(&repeats).chain(&order) {
                 if let Some(ack) = receiver.on_data(&packet(*number), false) {
                     for bit in (0..64).filter(|bit| ack.bitmap >> bit & 1 == 1) {
-                        prop_assert!(receiver.has(ack.bitmap_base + bit));
+                        prop_assert!(receiver.packets.has(ack.bitmap_base + bit));
                     }
-                    prop_assert!(!receiver.has(ack.cumulative));
+                    prop_assert!(!receiver.packets.has(ack.cumulative));
                 }
             }
             prop_assert_eq!((receiver.expected(), receiver.payload_bytes()), (300, 300 * 4_086));
-            prop_assert_eq!(receiver.out_of_order, 0);
-            prop_assert!(receiver.arrived.is_empty());
+            prop_assert!(receiver.packets.holds_nothing());
         }
     }
 }
