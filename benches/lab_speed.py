@@ -4,15 +4,14 @@ Both run one after the other, so that a machine whose speed drifts slows both. P
 """
 
 import json
-import shutil
 import statistics
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
 import forebay as fb
-from forebay.lab import server, site
+import lab_page
+from forebay.lab import site
 
 HERE = Path(__file__).resolve().parent
 SECONDS = {"a": 100.0, "b": 100.0, "c": 5.0}
@@ -68,28 +67,8 @@ def measured(page: Any, scenario: str) -> dict[str, Any]:
 
 def main() -> None:
     """Measures all scenarios in one browser."""
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    driver = shutil.which("chromedriver")
-    if browser is None or driver is None or not (site.FOLDER / site.START).is_file():
-        sys.exit("needs Chromium with its driver (apt-get install chromium chromium-driver), and the lab: make lab")
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    # A container has neither a sandbox of its own nor much shared memory.
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
-        options.add_argument(argument)
-    with server.Server(site.load()) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
-        page = webdriver.Chrome(options=options, service=Service(driver))
-        try:
-            page.set_script_timeout(300)
-            page.get(running.address)
-            print(json.dumps({"browser": [measured(page, scenario) for scenario in SECONDS]}))
-        finally:
-            page.quit()
-            running.shutdown()
+    with lab_page.opened() as (page, _):
+        print(json.dumps({"browser": [measured(page, scenario) for scenario in SECONDS]}))
 
 
 if __name__ == "__main__":

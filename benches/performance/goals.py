@@ -66,3 +66,6 @@ MOST_SWEEP_PERCENT = 5.0
 
 LEAST_SHARE_IN_BROWSER = 0.6
 """Speed of the engine of the lab, as a part of that of `forebay run`."""
+
+MOST_MS_IN_LAB = {"first chart": 2000, "result while dragging": 150}
+"""Time until the lab shows it."""

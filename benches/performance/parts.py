@@ -119,6 +119,16 @@ def browser_table(runs: Entries) -> Table:
     return table
 
 
+def delay_table(delays: Entries) -> Table:
+    """How long a reader of the lab waits."""
+    table = Table("Time until the lab shows it, ms (goal for the longest)", ("what", "median", "longest"))
+    table.note = "`examples/first.toml` in Chromium, from this machine; the page loaded 5 times, 24 moves of a slider."
+    for entry in delays:
+        goal = goals.MOST_MS_IN_LAB.get(entry["what"])
+        table.add(entry["what"], f"{entry['median_ms']:.0f}", judged(entry["longest_ms"], 0, goal, at_least=False))
+    return table
+
+
 def example(package: str, name: str) -> list[str]:
     """The command that runs an example of a crate."""
     return ["cargo", "run", "--release", "--locked", "--quiet", "--package", package, "--example", name]
@@ -136,4 +146,5 @@ PARTS = {
     "guests": Part("decisions of disciplines written in Python", script("guests.py"), guest_table),
     "sweep": Part("CPU time of a sweep above that of its runs", script("sweep.py"), sweep_table, ["--runs", "50"]),
     "browser": Part("speed in a browser", script("lab_speed.py"), browser_table),
+    "delays": Part("delays of the lab", script("lab_delays.py"), delay_table),
 }
