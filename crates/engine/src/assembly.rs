@@ -48,6 +48,7 @@ use crate::error::RunError;
 use crate::ethernet::control::ControlRows;
 use crate::host::endpoints::{EndpointId, Endpoints, Numbers};
 use crate::host::hosts::{HostParts, NONE, hosts};
+use crate::host::nic::flows::NicFlows;
 use crate::host::outbox::NodePorts;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::phase_recorder::PhaseRecorder;
@@ -235,6 +236,7 @@ impl<'a> Maker<'a> {
         let checkpoints = |sampled| Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
         Endpoints {
             flows,
+            nic_flows: NicFlows::new(flows, &numbers.ends, seed),
             numbers,
             seed,
             checkpoints: checkpoints(sampled),
@@ -291,10 +293,10 @@ impl<'a> Maker<'a> {
             entropies.extend_from_within(..);
             numbers.resize(rows.directions(self.ports.links.all.len()), 0);
         }
-        // The answers of a ping are no ACKs of TCP either.
+        // The answers of a ping and of RDMA are no ACKs of TCP either.
         let shows_no_acks = |transport: &Transport| match transport {
             Transport::Tcp { config, .. } => config.recovery == RecoveryKind::Quic,
-            transport => matches!(transport, Transport::Ping(_)),
+            transport => matches!(transport, Transport::Ping(_) | Transport::Message(_)),
         };
         let encrypted = self.flows.iter().zip(0..).filter(|(flow, _)| shows_no_acks(flow.transport));
         Destinations::new(numbers, entropies).with_encrypted(encrypted.map(|(_, flow)| flow))

@@ -111,7 +111,7 @@ impl Crossbar {
         let Self { inputs, waiting, table, to_output, total, .. } = self;
         let number = packet.input() as usize;
         let input = &mut inputs[number];
-        let output = table.look_up(*to_output, packet, &channels.routes.destinations) as usize;
+        let output = table.look_up(*to_output, packet, &channels.routes.destinations, &channels.tables) as usize;
         let refused = match waiting {
             Inputs::VirtualOutputQueues(queues, _) => queues.push(number, output, *packet).is_err(),
             Inputs::Fifos(queues) => queues.push(number, output, *packet).is_err(),

@@ -7,6 +7,7 @@ pub(crate) mod connection;
 pub(crate) mod endpoint;
 pub(crate) mod endpoints;
 pub(crate) mod hosts;
+pub(crate) mod nic;
 pub(crate) mod outbox;
 pub(crate) mod send_path;
 pub(crate) mod several;

@@ -1,5 +1,6 @@
 //! The simulated packet: 32 bytes, by value.
 
+pub(crate) mod header;
 pub(crate) mod side_tables;
 
 use forebay_qdisc::{Ecn, FlowKey, RateLabel, Span, Time};
@@ -25,6 +26,9 @@ pub mod flags {
     pub const ECN_SETUP: u8 = 1 << 5;
     /// Sent before.
     pub const RETRANSMISSION: u8 = 1 << 6;
+    /// A packet of an RDMA transport, whose number is the slot of its [header](super::header::Header). No TCP segment
+    /// has both of these.
+    pub const HEADER: u8 = SYN | FIN;
     /// TCP AE: with CWR and ECE the counter of accurate ECN or, on a SYN, the question for it.
     pub const AE: u8 = 1 << 7;
 }
@@ -190,6 +194,13 @@ impl Packet {
     #[must_use]
     pub const fn flags(&self) -> u8 {
         (self.header >> FLAGS_SHIFT) as u8
+    }
+
+    /// Whether it is a packet of an RDMA transport.
+    #[inline]
+    #[must_use]
+    pub const fn has_header(&self) -> bool {
+        self.flags() & flags::HEADER == flags::HEADER
     }
 
     /// Whether it carries this flag.

@@ -31,7 +31,7 @@ pub use crossbar::{CrossbarSpec, Inputs};
 pub use detour::RouteChange;
 pub use distribution::Distribution;
 pub use ethernet::{AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl};
-pub use flow::{Call, FlowSpec, Ping, TcpData, Transfers, Transport};
+pub use flow::{Call, FlowSpec, Message, Ping, RdmaTransport, TcpData, Transfers, Transport};
 pub use impairments::{ChosenPackets, DelayStep, Impairments, Jitter, LossModel, PacketOrder, Slots};
 pub use link::{LinkId, LinkSpec, Opportunities, ServiceStep};
 pub use node::{NodeIndex, NodeSpec};

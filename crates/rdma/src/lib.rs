@@ -7,15 +7,12 @@
 //! | `control.rs` | the table of controllers | |
 //! | `control/dcqcn.rs`, `control/dcqcn_paper.rs` | DCQCN of HPCC's simulator, and of its paper | Zhu et al. 2015 |
 //! | `control/dctcp.rs` | DCTCP in hardware | Alizadeh et al. 2010 |
-//! | `control/hpcc.rs`, `telemetry.rs` | HPCC, and the records of switches that it reads | Li et al. 2019 |
 //! | `control/swift.rs` | Swift with PLB | Kumar et al. 2020 |
 //! | `queue_pair.rs`, `roce.rs` | the sender of RoCE: window, pace, retransmissions; parameters | rdma-hw.cc |
 //! | `go_back_n.rs`, `irn.rs`, `ranges.rs` | recovery of losses | InfiniBand; Mittal et al. 2018 |
 //! | `control/nscc.rs`, `control/rccc.rs` | Ultra Ethernet: control by the sender, by credit | UE 1.0, uec.cpp |
 //! | `uec.rs`, `uec/sender.rs`, `uec/receiver.rs` | sender and receiver of Ultra Ethernet | UE 1.0, uec.cpp |
 //! | `ndp.rs`, `ndp/paths.rs` | NDP: sender, receiver, pull queue | Handley et al. 2017, ndp.cpp |
-//! | `homa.rs`, `homa/receiver.rs` | Homa: sender, grants of a receiver | Montazeri et al. 2018, HomaModule |
-//! | `pfabric.rs` | pFabric: a fixed window and ranks | Alizadeh et al. 2013 |
 //! | `arrived.rs` | packet numbers at a receiver | |
 //! | `entropy.rs` | the choice of paths by entropies | uec_mp.cpp |
 //! | `control/timely.rs`, `control/patched_timely.rs` | TIMELY, and TIMELY with a fixed point | Mittal et al. 2015 |
@@ -28,14 +25,11 @@ mod control;
 mod controller;
 mod entropy;
 mod go_back_n;
-mod homa;
 mod irn;
 mod ndp;
-mod pfabric;
 mod queue_pair;
 mod ranges;
 mod roce;
-mod telemetry;
 mod uec;
 
 #[cfg(feature = "config")]
@@ -44,7 +38,6 @@ pub use control::RdmaControl;
 pub use control::dcqcn::DcqcnConfig;
 pub use control::dcqcn_paper::DcqcnPaperConfig;
 pub use control::dctcp::DctcpConfig;
-pub use control::hpcc::HpccConfig;
 pub use control::nscc::{Nscc, NsccAck, NsccLaw};
 pub use control::patched_timely::PatchedTimelyConfig;
 pub use control::rccc::{OversubscribedControl, Pull, PullPacer, QUANTUM_BITS};
@@ -53,16 +46,17 @@ pub use control::timely::TimelyConfig;
 pub use controller::{NicController, Setup};
 pub use entropy::{Entropies, LoadBalancing, PathFeedback};
 pub use go_back_n::GoBackNReceiver;
-pub use homa::{HomaAnswer, HomaConfig, HomaDelivery, HomaOrder, HomaPacket, HomaReceiver, HomaSender};
 pub use irn::IrnReceiver;
 pub use ndp::{
-    HEADER_BYTES as NDP_HEADER_BYTES, NdpNetwork, NdpPacket, NdpPull, NdpPullQueue, NdpReceiver, NdpReply, NdpSender,
+    HEADER_BYTES as NDP_HEADER_BYTES, NdpConfig, NdpNetwork, NdpPacket, NdpPull, NdpPullQueue, NdpReceiver, NdpReply,
+    NdpSender,
 };
-pub use pfabric::{PfabricAck, PfabricConfig, PfabricPacket, PfabricReceiver, PfabricSender};
 pub use queue_pair::{Next, QueuePair};
-pub use roce::{Acknowledgement, DataPacket, Recovery, Reply, ReplyKind, RoceConfig, RoceWindow};
-pub use telemetry::{HEADER_BYTES as TELEMETRY_BYTES, Hop, MAX_HOPS, multiplier as telemetry_multiplier};
+pub use roce::{
+    ANSWER_BYTES as ROCE_ANSWER_BYTES, Acknowledgement, DataPacket, Recovery, Reply, ReplyKind, RoceConfig,
+    RoceNetwork, RoceWindow,
+};
 pub use uec::{
-    HEADER_BYTES as UEC_HEADER_BYTES, RequestToSend, SenderControl, TrimReply, UecAck, UecNack, UecNetwork, UecNext,
-    UecPacket, UecReceiver, UecSender,
+    HEADER_BYTES as UEC_HEADER_BYTES, RequestToSend, SenderControl, TrimReply, UecAck, UecConfig, UecControl, UecNack,
+    UecNetwork, UecNext, UecPacket, UecReceiver, UecSender,
 };

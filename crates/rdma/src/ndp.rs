@@ -11,14 +11,13 @@
 //! - The last packet of a flow is as short as its data; the source rounds up to whole packets.
 //! - A sender that waits for a pull longer than the timeout sends one packet: pulls may be lost.
 //! - The timeout is not drawn.
-//! - A returned packet is sent at once if nothing else is expected. The source also does so if it takes the path for
-//!   bad.
+//! - A switch drops a header that does not fit. The source can return it to its sender.
 
 mod paths;
 
 use alloc::collections::VecDeque;
 
-use forebay_units::{ParameterError, Rate, Span, Time, require};
+use forebay_units::{Bytes, ParameterError, Rate, Span, Time, require};
 use rand_core::Rng;
 
 use crate::arrived::Reassembly;
@@ -27,9 +26,55 @@ use paths::Paths;
 /// The header of a data packet; the size of a trimmed one, of an ACK, NACK and pull.
 pub const HEADER_BYTES: u32 = 64;
 
+forebay_units::configuration! {
+    /// Parameters of NDP. The defaults are those of its simulator.
+    #[derive(Copy)]
+    pub struct NdpConfig {
+        /// A full packet on the wire, of which 64 B are headers.
+        pub packet: Bytes = Bytes(9_000);
+        /// Packets that a flow sends at once.
+        pub window: u32 = 23;
+        /// Time after which a packet without answer is sent again.
+        pub timeout: Span = Span::from_milliseconds(5);
+        /// The number of entropies over which a flow sprays its packets, a power of two.
+        pub paths: u16 = 64;
+        /// Whether paths with many trimmed packets are left out for a while.
+        pub path_penalties: bool = false;
+    }
+}
+
+impl NdpConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// One about the first parameter outside its bounds.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        let has_size = (u64::from(HEADER_BYTES) + 1..=65_535).contains(&self.packet.0);
+        require(has_size, "packet", "be from 65 to 65 535 B")?;
+        require((1..=65_536).contains(&self.window), "window", "be from 1 to 65 536 packets")?;
+        require(self.timeout > Span::ZERO, "timeout", "be more than 0")?;
+        require(self.paths.is_power_of_two(), "paths", "be a power of two")
+    }
+
+    /// The constants of a network with this rate of its hosts.
+    #[must_use]
+    pub fn network(&self, line_rate: Rate) -> NdpNetwork {
+        NdpNetwork {
+            line_rate,
+            mtu_bytes: self.packet.0 as u32,
+            window_packets: self.window,
+            timeout: self.timeout,
+            paths: self.paths,
+            penalizes_paths: self.path_penalties,
+        }
+    }
+}
+
 /// The constants of a network, which its flows share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NdpNetwork {
+    /// The rate of the hosts.
+    pub line_rate: Rate,
     /// A full packet on the wire.
     pub mtu_bytes: u32,
     /// Packets that a flow sends at once.
@@ -44,28 +89,11 @@ pub struct NdpNetwork {
 
 impl Default for NdpNetwork {
     fn default() -> Self {
-        Self {
-            mtu_bytes: 9_000,
-            window_packets: 23,
-            timeout: Span::from_milliseconds(5),
-            paths: 64,
-            penalizes_paths: false,
-        }
+        NdpConfig::default().network(Rate::megabits(10_000))
     }
 }
 
 impl NdpNetwork {
-    /// Checks the parameters.
-    ///
-    /// # Errors
-    /// One about the first parameter outside its bounds.
-    pub fn validate(&self) -> Result<(), ParameterError> {
-        require((HEADER_BYTES + 1..=65_535).contains(&self.mtu_bytes), "mtu_bytes", "be from 65 to 65 535")?;
-        require(self.window_packets > 0, "window_packets", "be at least 1")?;
-        require(self.timeout > Span::ZERO, "timeout", "be more than 0")?;
-        require(self.paths.is_power_of_two(), "paths", "be a power of two")
-    }
-
     fn payload_bytes(&self) -> u64 {
         u64::from(self.mtu_bytes.saturating_sub(HEADER_BYTES).max(1))
     }
@@ -139,6 +167,7 @@ pub struct NdpSender {
     timeout_at: Time,
     paths: Paths,
     retransmitted_packets: u32,
+    timeouts: u32,
 }
 
 impl NdpSender {
@@ -156,6 +185,7 @@ impl NdpSender {
             timeout_at: Time::NEVER,
             paths: Paths::new(network.paths, rng),
             retransmitted_packets: 0,
+            timeouts: 0,
         }
     }
 
@@ -167,6 +197,18 @@ impl NdpSender {
     #[must_use]
     pub fn is_complete(&self, network: &NdpNetwork) -> bool {
         self.first >= network.packets(self.bytes)
+    }
+
+    /// Packets that timed out.
+    #[must_use]
+    pub fn timeouts(&self) -> u32 {
+        self.timeouts
+    }
+
+    /// Whether a packet may leave.
+    #[must_use]
+    pub fn is_ready(&self, network: &NdpNetwork) -> bool {
+        self.allowance > 0 && self.has_data(network)
     }
 
     /// Packets that were sent again.
@@ -181,7 +223,7 @@ impl NdpSender {
 
     /// The packet that leaves at `now`, if one may.
     pub fn next_packet(&mut self, now: Time, rng: &mut dyn Rng, network: &NdpNetwork) -> Option<NdpPacket> {
-        if self.allowance == 0 || !self.has_data(network) {
+        if !self.is_ready(network) {
             return None;
         }
         self.allowance -= 1;
@@ -213,7 +255,7 @@ impl NdpSender {
     /// An ACK or NACK has arrived.
     pub fn on_reply(&mut self, reply: &NdpReply, now: Time, network: &NdpNetwork) {
         if network.penalizes_paths {
-            self.paths.count(reply.path, if reply.is_nack { paths::Feedback::Nack } else { paths::Feedback::Ack });
+            self.paths.count(reply.path, reply.is_nack);
         }
         if reply.is_nack {
             self.queue(reply.number);
@@ -226,19 +268,6 @@ impl NdpSender {
         while self.records.front().is_some_and(|record| record.state == State::Arrived) {
             self.records.pop_front();
             self.first += 1;
-        }
-        self.watch(now, network);
-    }
-
-    /// A packet has come back because a switch had no space for its header.
-    pub fn on_returned(&mut self, number: u64, path: u16, now: Time, network: &NdpNetwork) {
-        if network.penalizes_paths {
-            self.paths.count(path, paths::Feedback::Returned);
-        }
-        self.queue(number);
-        // The receiver may not have heard of this flow, and sends no pull then.
-        if self.in_flight == 0 && self.pulled == 0 {
-            self.allowance = self.allowance.max(1);
         }
         self.watch(now, network);
     }
@@ -310,6 +339,7 @@ impl NdpSender {
             }
         }
         self.in_flight -= expired;
+        self.timeouts += expired;
         self.queued += expired;
         self.allowance = self.allowance.saturating_add(expired).max(u32::from(is_waiting));
         if expired > 0 || is_waiting {
@@ -383,13 +413,13 @@ pub struct NdpPullQueue {
 }
 
 impl NdpPullQueue {
-    /// The queue of a host with a link of this rate.
+    /// The queue of a host.
     #[must_use]
-    pub fn new(line_rate: Rate, network: &NdpNetwork) -> Self {
+    pub fn new(network: &NdpNetwork) -> Self {
         Self {
             flows: alloc::vec::Vec::new(),
             waiting: VecDeque::new(),
-            interval: line_rate.transmission_time(u64::from(network.mtu_bytes)),
+            interval: network.line_rate.transmission_time(u64::from(network.mtu_bytes)),
             next: Time::ZERO,
         }
     }
@@ -407,7 +437,8 @@ impl NdpPullQueue {
     }
 
     /// The flow asks for a pull.
-    pub fn request(&mut self, flow: u32) {
+    pub fn request(&mut self, flow: u32, now: Time) {
+        self.next = self.next.max(now);
         let waiting = &mut self.flows[flow as usize].0;
         if *waiting == 0 {
             self.waiting.push_back(flow);

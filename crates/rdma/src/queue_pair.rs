@@ -123,12 +123,24 @@ impl QueuePair {
         of_path.min((self.control.congestion_window * config.payload.0 as f64) as u64)
     }
 
-    fn is_blocked(&self, bytes: u64, config: &RoceConfig) -> bool {
+    fn is_blocked_at(&self, next: u64, bytes: u64, config: &RoceConfig) -> bool {
         let window = self.window(config);
         match &self.irn {
-            Some(irn) => !irn.allows(self.next, bytes, window),
-            None => self.next - self.una >= window,
+            Some(irn) => !irn.allows(next, bytes, window),
+            None => next - self.una >= window,
         }
+    }
+
+    /// When the pace lets the next packet go; [`Time::NEVER`] if the window or the lack of data keeps it.
+    #[must_use]
+    pub fn next_departure(&self, config: &RoceConfig) -> Time {
+        let next = self.irn.as_ref().map_or(self.next, |irn| irn.skip(self.next));
+        let mut end = (next + config.payload.0).min(self.size);
+        if let Some(irn) = &self.irn {
+            end = irn.clip(next, end);
+        }
+        let waits = self.is_complete() || next >= self.size || self.is_blocked_at(next, end - next, config);
+        if waits { Time::NEVER } else { self.next_available }
     }
 
     /// The packet that leaves at `now`, or what it waits for.
@@ -144,7 +156,7 @@ impl QueuePair {
         if self.next >= self.size {
             return Next::Idle;
         }
-        if self.is_blocked(end - self.next, config) {
+        if self.is_blocked_at(self.next, end - self.next, config) {
             return Next::Window;
         }
         if now < self.next_available {
@@ -206,7 +218,7 @@ impl QueuePair {
     }
 
     /// An ACK or a NACK has arrived.
-    pub fn on_ack(&mut self, ack: &Acknowledgement<'_>, now: Time, config: &RoceConfig) {
+    pub fn on_ack(&mut self, ack: &Acknowledgement, now: Time, config: &RoceConfig) {
         if self.is_complete() {
             return;
         }
@@ -247,7 +259,7 @@ impl QueuePair {
             if is_marked && !controller.needs().answers_marks {
                 controller.on_ecn(&congestion, control);
             }
-            controller.on_acknowledgement(&sample, ack.telemetry, control);
+            controller.on_ack(&sample, control);
         });
     }
 
@@ -299,8 +311,8 @@ mod tests {
         QueuePair::new(size, control.build(&setup()), &setup(), config)
     }
 
-    fn ack(cumulative: u64, is_nack: bool, notifies: bool) -> Acknowledgement<'static> {
-        Acknowledgement { cumulative, is_nack, selective: None, notifies, sent_at: None, telemetry: &[] }
+    fn ack(cumulative: u64, is_nack: bool, notifies: bool) -> Acknowledgement {
+        Acknowledgement { cumulative, is_nack, selective: None, notifies, sent_at: None }
     }
 
     fn sequence(next: Next) -> u64 {

@@ -1,8 +1,11 @@
 //! Packets and parameters of RoCE's queue pairs.
 
-use forebay_units::{Bytes, ParameterError, Span, require};
+use forebay_units::{Bytes, ParameterError, Rate, Span, require};
 
-use crate::telemetry::Hop;
+use crate::control::RdmaControl;
+use crate::control::dcqcn::DcqcnConfig;
+use crate::controller::Setup;
+use crate::queue_pair::QueuePair;
 
 /// Recovery of lost packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +33,12 @@ pub enum RoceWindow {
 
 forebay_units::configuration! {
     /// Parameters of a queue pair. The defaults are those of ConWeave's simulator, in which every loss is repaired.
-    #[derive(Copy)]
     pub struct RoceConfig {
+        /// Congestion control.
+        pub control: RdmaControl = RdmaControl::Dcqcn(DcqcnConfig::default());
         /// Payload of a full packet.
         pub payload: Bytes = Bytes(1_000);
-        /// Headers of a packet, without telemetry: 14 B Ethernet, 20 B IP, 8 B UDP and 6 B of the source's transport.
+        /// Headers of a packet: 14 B Ethernet, 20 B IP, 8 B UDP and 6 B of the source's transport.
         pub header: Bytes = Bytes(48);
         /// Recovery of lost packets.
         pub recovery: Recovery = Recovery::GoBackN;
@@ -62,16 +66,61 @@ forebay_units::configuration! {
 }
 
 impl RoceConfig {
+    /// Bytes of a full packet on the wire.
+    #[must_use]
+    pub fn packet_bytes(&self) -> u64 {
+        self.payload.0 + self.header.0
+    }
+
+    /// The constants of a network with this rate of its hosts. `round_trip` is its longest one; the window is the data
+    /// that the rate sends in it.
+    #[must_use]
+    pub fn network(&self, line_rate: Rate, round_trip: Span) -> RoceNetwork {
+        RoceNetwork { config: self.clone(), line_rate, window_bytes: line_rate.bytes_in(round_trip).max(1) }
+    }
+
     /// Checks the parameters.
     ///
     /// # Errors
     /// One about the first parameter outside its bounds.
     pub fn validate(&self) -> Result<(), ParameterError> {
+        self.control.validate()?;
         require((1..=65_000).contains(&self.payload.0), "payload", "be from 1 to 65 000 B")?;
         require(self.header.0 <= 500, "header", "be at most 500 B")?;
         require(self.timeout.is_none_or(|timeout| timeout > Span::ZERO), "timeout", "be more than 0")?;
         require(self.irn_short_timeout > Span::ZERO, "irn_short_timeout", "be more than 0")?;
         require(self.irn_long_timeout >= self.irn_short_timeout, "irn_long_timeout", "be at least `irn_short_timeout`")
+    }
+}
+
+/// Bytes of an ACK, NACK or notification on the wire.
+pub const ANSWER_BYTES: u32 = 60;
+
+/// The constants of a network, which its flows share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoceNetwork {
+    /// Control, window, recovery and packets.
+    pub config: RoceConfig,
+    /// The rate of the hosts.
+    pub line_rate: Rate,
+    /// The window at the rate of the line, in bytes.
+    pub window_bytes: u64,
+}
+
+impl RoceNetwork {
+    /// A queue pair with `bytes` to send, on a path of `hops` links.
+    #[must_use]
+    pub fn queue_pair(&self, bytes: u64, base_round_trip: Span, hops: u32) -> QueuePair {
+        let RoceConfig { control, payload, header, .. } = &self.config;
+        let setup = Setup {
+            line_rate: self.line_rate,
+            base_round_trip,
+            window_bytes: self.window_bytes,
+            payload_bytes: payload.0 as u32,
+            packet_bytes: (payload.0 + header.0) as u32,
+            hops,
+        };
+        QueuePair::new(bytes, control.build(&setup), &setup, &self.config)
     }
 }
 
@@ -82,7 +131,7 @@ pub struct DataPacket {
     pub sequence: u64,
     /// Its payload.
     pub payload_bytes: u32,
-    /// The packet on the wire, without telemetry.
+    /// The packet on the wire.
     pub wire_bytes: u32,
     /// It has been sent before.
     pub is_retransmission: bool,
@@ -116,7 +165,7 @@ pub enum ReplyKind {
 
 /// An ACK or NACK at the sender.
 #[derive(Clone, Copy, Debug)]
-pub struct Acknowledgement<'a> {
+pub struct Acknowledgement {
     /// The first byte that the receiver misses.
     pub cumulative: u64,
     /// It is a NACK.
@@ -127,8 +176,6 @@ pub struct Acknowledgement<'a> {
     pub notifies: bool,
     /// The time at which the packet that caused it left, if the packet was sent once or carries the time.
     pub sent_at: Option<forebay_units::Time>,
-    /// Records of switches.
-    pub telemetry: &'a [Hop],
 }
 
 #[cfg(test)]
@@ -140,11 +187,11 @@ mod tests {
         let config = RoceConfig::default();
         assert!(config.validate().is_ok());
         let fields = [
-            RoceConfig { payload: Bytes(0), ..config },
-            RoceConfig { header: Bytes(501), ..config },
-            RoceConfig { timeout: Some(Span::ZERO), ..config },
-            RoceConfig { irn_short_timeout: Span::ZERO, ..config },
-            RoceConfig { irn_long_timeout: Span::from_microseconds(99), ..config },
+            RoceConfig { payload: Bytes(0), ..config.clone() },
+            RoceConfig { header: Bytes(501), ..config.clone() },
+            RoceConfig { timeout: Some(Span::ZERO), ..config.clone() },
+            RoceConfig { irn_short_timeout: Span::ZERO, ..config.clone() },
+            RoceConfig { irn_long_timeout: Span::from_microseconds(99), ..config.clone() },
         ]
         .map(|config| config.validate().unwrap_err().field);
         assert_eq!(fields, ["payload", "header", "timeout", "irn_short_timeout", "irn_long_timeout"]);

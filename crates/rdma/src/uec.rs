@@ -3,7 +3,7 @@
 mod receiver;
 mod sender;
 
-use forebay_units::{ParameterError, Rate, Span, Time, require};
+use forebay_units::{Bytes, ParameterError, Rate, Span, Time, require};
 
 use crate::control::nscc::NsccLaw;
 use crate::entropy::LoadBalancing;
@@ -33,8 +33,98 @@ pub enum SenderControl {
     None,
 }
 
+/// Congestion control of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum UecControl {
+    /// NSCC: the sender's window follows delay and marks.
+    Nscc,
+    /// RCCC: the receiver grants credit.
+    Rccc,
+    /// NSCC and RCCC.
+    Both,
+    /// A window that marks shrink, as in the Consortium's simulator.
+    Dctcp,
+    /// A window that stays as it is.
+    Constant,
+}
+
+impl UecControl {
+    /// The part of the sender, and whether the receiver has one.
+    fn parts(self) -> (SenderControl, bool) {
+        match self {
+            Self::Nscc => (SenderControl::Nscc, false),
+            Self::Rccc => (SenderControl::None, true),
+            Self::Both => (SenderControl::Nscc, true),
+            Self::Dctcp => (SenderControl::Dctcp, false),
+            Self::Constant => (SenderControl::Constant, false),
+        }
+    }
+}
+
+forebay_units::configuration! {
+    /// Parameters of Ultra Ethernet. The defaults are those of the Consortium's simulator.
+    #[derive(Copy)]
+    pub struct UecConfig {
+        /// Congestion control.
+        pub control: UecControl = UecControl::Nscc;
+        /// A full packet on the wire, of which 64 B are headers.
+        pub packet: Bytes = Bytes(4_150);
+        /// How a sender chooses the entropy of a packet, by which switches choose its path.
+        pub load_balancing: LoadBalancing = LoadBalancing::Mixed;
+        /// The number of entropies, a power of two. 1: all packets of a flow have one entropy.
+        pub paths: u16 = 64;
+        /// Whether the switches trim: the target delay is shorter then, and the timeout too.
+        pub trimming: bool = true;
+        /// The first window. Default: 1.5 bandwidth-delay products of the flow's path.
+        pub first_window: Option<Bytes> = None;
+        /// Whether the pacer of a receiver slows down when the fabric is slower than its hosts. With RCCC only.
+        pub adapts_to_fabric: bool = false;
+        /// The longest round trip of the network. Default: of a full packet between the hosts of all such flows.
+        pub round_trip: Option<Span> = None;
+        /// Time after which a packet without answer is sent again. Default: 15 us and six times that of a full queue.
+        pub timeout: Option<Span> = None;
+    }
+}
+
+impl UecConfig {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// One about the first parameter outside its bounds.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        let has_size = (u64::from(HEADER_BYTES) + 1..=u64::from(MAX_MTU_BYTES)).contains(&self.packet.0);
+        require(has_size, "packet", "be from 65 to 65 535 B")?;
+        require(self.paths.is_power_of_two(), "paths", "be a power of two")?;
+        let fits = |window: Bytes| (self.packet.0..=1 << 40).contains(&window.0);
+        require(self.first_window.is_none_or(fits), "first_window", "be a `packet` or more, and at most 1 TiB")?;
+        let has_receiver_control = self.control.parts().1;
+        require(!self.adapts_to_fabric || has_receiver_control, "adapts_to_fabric", "be false without RCCC")?;
+        require(self.round_trip.is_none_or(|span| span > Span::ZERO), "round_trip", "be more than 0")?;
+        require(self.timeout.is_none_or(|span| span > Span::ZERO), "timeout", "be more than 0")
+    }
+
+    /// The constants of a network with this rate of its hosts. `round_trip` is its longest one.
+    #[must_use]
+    pub fn network(&self, line_rate: Rate, round_trip: Span) -> UecNetwork {
+        let (sender_control, has_receiver_control) = self.control.parts();
+        let packet_bytes = self.packet.0.min(u64::from(MAX_MTU_BYTES)) as u32;
+        let network = UecNetwork::new(line_rate, self.round_trip.unwrap_or(round_trip))
+            .with_packets(packet_bytes, self.trimming)
+            .with_control(sender_control, has_receiver_control)
+            .with_paths(self.load_balancing, self.paths);
+        UecNetwork {
+            timeout: self.timeout.unwrap_or(network.timeout),
+            adapts_to_fabric: self.adapts_to_fabric,
+            first_window: self.first_window.map(|window| window.0),
+            ..network
+        }
+    }
+}
+
 /// The constants of a network, which its flows share.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UecNetwork {
     /// A full packet on the wire.
     pub mtu_bytes: u32,
@@ -48,6 +138,10 @@ pub struct UecNetwork {
     pub sender_control: SenderControl,
     /// The receiver grants credit (RCCC).
     pub has_receiver_control: bool,
+    /// The pacer of a receiver slows down when the fabric is slower than its hosts.
+    pub adapts_to_fabric: bool,
+    /// The first window in bytes. Default: 1.5 bandwidth-delay products of the path.
+    pub first_window: Option<u64>,
     /// The choice of entropies, and their number.
     pub balancing: LoadBalancing,
     /// The number of entropies.
@@ -68,6 +162,8 @@ impl UecNetwork {
             timeout: Span::ZERO,
             sender_control: SenderControl::Nscc,
             has_receiver_control: false,
+            adapts_to_fabric: false,
+            first_window: None,
             balancing: LoadBalancing::Mixed,
             paths: 64,
             law: NsccLaw::new(line_rate, round_trip, mtu_bytes - HEADER_BYTES, mtu_bytes, true),
@@ -103,18 +199,6 @@ impl UecNetwork {
     #[must_use]
     pub fn with_paths(self, balancing: LoadBalancing, paths: u16) -> Self {
         Self { balancing, paths, ..self }
-    }
-
-    /// Checks the parameters.
-    ///
-    /// # Errors
-    /// One about the first parameter outside its bounds.
-    pub fn validate(&self) -> Result<(), ParameterError> {
-        let has_size = (HEADER_BYTES + 1..=MAX_MTU_BYTES).contains(&self.mtu_bytes);
-        require(has_size, "mtu_bytes", "be from 65 to 65 535")?;
-        require(self.round_trip > Span::ZERO, "round_trip", "be more than 0")?;
-        require(self.timeout > Span::ZERO, "timeout", "be more than 0")?;
-        require(self.paths.is_power_of_two(), "paths", "be a power of two")
     }
 
     /// Payload of a full packet.
@@ -236,15 +320,24 @@ mod tests {
         assert_eq!(network.timeout.picoseconds(), 100_656_000);
         assert_eq!(network.max_window_bytes(network.round_trip), 262_926);
         assert_eq!(network.payload_bytes(), 4_086);
-        assert!(network.validate().is_ok());
+        assert_eq!(UecConfig::default().network(network.line_rate, network.round_trip), network);
+    }
+
+    #[test]
+    fn parameters_have_bounds() {
+        let config = UecConfig::default();
+        assert!(config.validate().is_ok());
         let fields = [
-            UecNetwork { mtu_bytes: 64, ..network },
-            UecNetwork { round_trip: Span::ZERO, ..network },
-            UecNetwork { timeout: Span::ZERO, ..network },
-            network.with_paths(LoadBalancing::Reps, 48),
+            UecConfig { packet: Bytes(64), ..config },
+            UecConfig { paths: 48, ..config },
+            UecConfig { first_window: Some(Bytes(4_149)), ..config },
+            UecConfig { adapts_to_fabric: true, ..config },
+            UecConfig { round_trip: Some(Span::ZERO), ..config },
+            UecConfig { timeout: Some(Span::ZERO), ..config },
         ]
-        .map(|network| network.validate().unwrap_err().field);
-        assert_eq!(fields, ["mtu_bytes", "round_trip", "timeout", "paths"]);
+        .map(|config| config.validate().unwrap_err().field);
+        assert_eq!(fields, ["packet", "paths", "first_window", "adapts_to_fabric", "round_trip", "timeout"]);
+        assert!(UecConfig { adapts_to_fabric: true, control: UecControl::Both, ..config }.validate().is_ok());
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod completions;
 mod ethernet;
 mod hosts;
 mod links;
+mod messages;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,9 +19,10 @@ use forebay_switching::{InputFifos, VirtualOutputQueues};
 use forebay_tcp::{CongestionControl, TcpConfig};
 use forebay_units::{ParameterError, QueueSize};
 
-use crate::applications::Application;
+use crate::applications::{Application, FixedSize};
 use crate::build::completions::Completions;
 use crate::build::hosts::HostTimes;
+use crate::build::messages::Messages;
 use crate::custom_classes::CustomClasses;
 use crate::plan::{CellsOfInput, EthernetPlan, Plan, PlannedFabric, PlannedFlow, PlannedKind, Source};
 use crate::schema::{
@@ -64,6 +66,7 @@ pub(crate) fn network(
     let watched = watched_flows(&plan, scenario);
     let losing = links::losing_flows(&plan, scenario);
     let host_times = HostTimes::new(&plan, scenario);
+    let mut messages = Messages::new(&plan, scenario)?;
     if let Some(watch) = watch {
         builder.watch(watch.of_plan(&plan));
     }
@@ -98,7 +101,8 @@ pub(crate) fn network(
         let group = &scenario.flows[planned.group];
         let is_watched = senders.contains(planned.name.as_str()) || senders.contains(group.name.as_str());
         let first = builder.flow_count();
-        builder.add_flow(flow(planned, scenario, shared, plan.outline.ethernet.as_ref(), &host_times, seed)?);
+        let parts = (shared, &host_times, &mut messages);
+        builder.add_flow(flow(planned, scenario, parts, plan.outline.ethernet.as_ref(), seed)?);
         if is_watched {
             (first..builder.flow_count()).for_each(|flow| builder.watch_sender(flow));
         }
@@ -213,9 +217,8 @@ fn custom_config(config: &TcpConfig, custom: Option<&dyn CustomClasses>) -> Resu
 fn flow(
     planned: PlannedFlow,
     scenario: &ScenarioSpec,
-    shared: &SharedByGroup,
+    (shared, host_times, messages): (&SharedByGroup, &HostTimes, &mut Messages),
     ethernet: Option<&EthernetPlan<'_>>,
-    host_times: &HostTimes,
     seed: u64,
 ) -> Result<FlowSpec, RunError> {
     let group = &scenario.flows[planned.group];
@@ -225,14 +228,13 @@ fn flow(
         drawn => drawn.draw(&mut stream(seed, &format!("flow/{drawn_as}/{what}"))),
     };
     let start = forebay_qdisc::Span::from_picoseconds(draw("start", group.start.picoseconds()) as u64);
+    let size = |fixed: &FixedSize| (draw("size", fixed.size.bytes()) as u64).max(1);
     let transport = match &group.transport {
         schema::Transport::Tcp(config) => Transport::Tcp {
             config: shared.custom_config.as_ref().unwrap_or(config).clone(),
             data: match (&group.app, &shared.kind) {
                 (_, Some(kind)) => TcpData::BothWays(kind.clone()),
-                (Application::Fixed(fixed), None) => {
-                    TcpData::Fixed { bytes: (draw("size", fixed.size.bytes()) as u64).max(1) }
-                }
+                (Application::Fixed(fixed), None) => TcpData::Fixed { bytes: size(fixed) },
                 (Application::Transfers(transfers), None) => TcpData::Transfers(Transfers {
                     gap: transfers.gap.picoseconds(),
                     size: transfers.size.bytes(),
@@ -241,6 +243,10 @@ fn flow(
                 (_, None) => TcpData::Unlimited,
             },
         },
+        schema::Transport::Uec(_) | schema::Transport::Ndp(_) | schema::Transport::Roce(_) => {
+            let bytes = if let Application::Fixed(fixed) = &group.app { Some(size(fixed)) } else { None };
+            Transport::Message(messages.message(&planned, group, bytes)?)
+        }
         schema::Transport::Udp(udp) => udp_transport(udp, group.ecn.0),
         schema::Transport::Cells(cells) => cells_transport(cells, &planned)?,
         schema::Transport::Frames(frames) => ethernet::frames_transport(frames, &planned, ethernet)?,

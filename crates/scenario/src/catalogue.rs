@@ -4,6 +4,7 @@
 //! Nothing is written twice: a discipline's text is the opening comment of its source file, its parameters are those of
 //! its configuration.
 
+use forebay_rdma::{NdpConfig, RoceConfig, UecConfig};
 use forebay_switching::{buffer, paths};
 use forebay_tcp::TcpConfig;
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
@@ -147,6 +148,9 @@ pub fn choices() -> Vec<Choice> {
     }
     choices.extend([
         described::<Transport, TcpConfig>("transport", "tcp", example!("tcp")),
+        described::<Transport, UecConfig>("transport", "uec", example!("uec")),
+        described::<Transport, NdpConfig>("transport", "ndp", example!("ndp")),
+        described::<Transport, RoceConfig>("transport", "roce", example!("roce")),
         described::<Transport, Udp>("transport", "udp", example!("udp")),
         described::<Transport, Cells>("transport", "cells", example!("cells")),
         described::<Transport, Frames>("transport", "frames", example!("frames")),

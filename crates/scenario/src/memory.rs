@@ -25,6 +25,7 @@ const TCP_FLOW: f64 = 2_300.0;
 const UDP_FLOW: f64 = 1_700.0;
 const CELL_FLOW: f64 = 1_300.0;
 const FRAME_FLOW: f64 = 1_500.0;
+const RDMA_FLOW: f64 = 2_000.0;
 /// A link with its counters, its results and its name.
 const LINK: f64 = 400.0;
 /// The additional memory of a link with impairments, which is no part of a host.
@@ -150,12 +151,13 @@ fn impaired_links(outline: &Outline<'_>) -> f64 {
 }
 
 /// Of each kind of flow: its name, how many there are, and the bytes of one.
-fn flows(outline: &Outline<'_>) -> [(&'static str, f64, f64); 4] {
+fn flows(outline: &Outline<'_>) -> [(&'static str, f64, f64); 5] {
     let mut kinds = [
         ("TCP flows", TCP_FLOW),
         ("UDP flows", UDP_FLOW),
         ("flows of cells", CELL_FLOW),
         ("flows of frames", FRAME_FLOW),
+        ("RDMA flows", RDMA_FLOW),
     ]
     .map(|(what, bytes)| (what, 0.0, bytes));
     for group in &outline.spec.flows {
@@ -164,6 +166,7 @@ fn flows(outline: &Outline<'_>) -> [(&'static str, f64, f64); 4] {
             Transport::Udp(_) => 1,
             Transport::Cells(_) => 2,
             Transport::Frames(_) => 3,
+            Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => 4,
         };
         kinds[kind].1 += outline.count_of(group) as f64 * f64::from(group.flows_each());
     }

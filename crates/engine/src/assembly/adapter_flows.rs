@@ -50,7 +50,7 @@ impl<'a> AdapterFlows<'a> {
                 Transport::Cells { .. } if are_adapters != [false; 2] => {
                     return refused("an Ethernet carries no cells");
                 }
-                Transport::Tcp { .. } | Transport::Udp { .. } | Transport::Ping(_)
+                Transport::Tcp { .. } | Transport::Udp { .. } | Transport::Ping(_) | Transport::Message(_)
                     if are_tagged && points > Packet::MOST_TAGS as usize =>
                 {
                     return refused("more congestion points than its packets can tell apart");

@@ -13,7 +13,7 @@ use crate::error::RunError;
 use crate::forwarding::{Adjacency, Edge};
 use crate::packet::Packet;
 use crate::spec::flows::{Flow, Flows};
-use crate::spec::{LinkId, NodeIndex, NodeSpec, RouteChange};
+use crate::spec::{LinkId, NodeIndex, NodeSpec, RouteChange, Transport};
 
 /// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +83,8 @@ pub(crate) struct Stream {
     pub to: NodeIndex,
     /// The length of the shortest in bytes.
     pub least_bytes: u32,
+    /// Whether its packets carry what equal paths are chosen by.
+    pub sprays: bool,
 }
 
 impl Stream {
@@ -90,8 +92,9 @@ impl Stream {
     pub fn of(flow: Flow<'_>) -> [Option<Self>; 2] {
         let (data_bytes, ack_bytes) = flow.transport.least_bytes();
         let Flow { source, destination, .. } = flow;
-        let acks = ack_bytes.map(|least_bytes| Self { from: destination, to: source, least_bytes });
-        [Some(Self { from: source, to: destination, least_bytes: data_bytes }), acks]
+        let sprays = matches!(flow.transport, Transport::Message(message) if message.transport.sprays());
+        let acks = ack_bytes.map(|least_bytes| Self { from: destination, to: source, least_bytes, sprays });
+        [Some(Self { from: source, to: destination, least_bytes: data_bytes, sprays }), acks]
     }
 }
 
@@ -154,9 +157,9 @@ impl Graph {
     }
 
     /// Whether all packets of a flow take the same path while routes stay.
-    fn keeps_paths(&self) -> bool {
+    fn keeps_paths(&self, stream: Stream) -> bool {
         // All nodes have the same policy.
-        self.policies.iter().flatten().next().is_none_or(|policy| policy.keeps_paths())
+        self.policies.iter().flatten().next().is_none_or(|policy| policy.keeps_paths() && !stream.sprays)
     }
 
     pub fn policy(&self, node: NodeIndex) -> Option<&Arc<dyn PathPolicy>> {
@@ -173,11 +176,12 @@ impl Graph {
 
     /// The next links of the packets of a (flow, direction), in the routes of this number: one, unless its packets take
     /// different paths. Empty if no path leads there.
-    fn next_links(&self, routes: usize, node: NodeIndex, destination: u32, direction: usize) -> &[LinkId] {
+    fn next_links(&self, routes: usize, node: NodeIndex, destination: u32, of: (Stream, usize)) -> &[LinkId] {
+        let (stream, direction) = of;
         let equal = self.routing.next_hops(routes, node, destination);
         match self.policy(node) {
             _ if equal.len() < 2 => equal,
-            Some(policy) if !policy.keeps_paths() => equal,
+            Some(_) if !self.keeps_paths(stream) => equal,
             Some(policy) => {
                 let chosen = policy.choose(self.entropies[direction], Time::ZERO, equal.len());
                 &equal[chosen..=chosen]
@@ -195,11 +199,11 @@ impl Graph {
         let nowhere = || RunError::Invariant(format!("no path leads from node {} to {}", stream.from, stream.to));
         let destination = self.routing.usual.number(stream.to).ok_or_else(nowhere)?;
         let hops = |routes: usize, node: NodeIndex, before: Option<LinkId>| {
-            let links = self.next_links(routes, node, destination, direction);
+            let links = self.next_links(routes, node, destination, (stream, direction));
             let is_last = |link: LinkId| self.edges[link as usize].to == stream.to;
             links.iter().map(move |&link| Hop { before, link, is_last: is_last(link) })
         };
-        if self.routing.count() > 1 || !self.keeps_paths() {
+        if self.routing.count() > 1 || !self.keeps_paths(stream) {
             return self.walk_all((stream.from, destination), hops, visit, nowhere);
         }
         let hop = |node, before| hops(0, node, before).next().ok_or_else(nowhere);

@@ -171,9 +171,11 @@ pub(crate) fn traced_flows(flows: &Flows, control: usize) -> Arc<[TracedFlow]> {
             header_bytes: config.header_bytes() as u16,
             bare_len_bytes: config.ack_bytes() as u16,
         },
-        Transport::Udp { .. } | Transport::Ping(_) | Transport::Cells { .. } | Transport::Frames { .. } => {
-            TracedFlow::default()
-        }
+        Transport::Udp { .. }
+        | Transport::Ping(_)
+        | Transport::Message(_)
+        | Transport::Cells { .. }
+        | Transport::Frames { .. } => TracedFlow::default(),
     };
     let control = std::iter::repeat_n(TracedFlow::default(), control);
     flows.iter().map(|flow| traced_flow(flow.transport)).chain(control).collect()

@@ -151,9 +151,9 @@ impl Channels {
     #[inline(always)]
     pub fn send(&mut self, way: Way, packet: Packet) {
         if packet.time > self.measured.to {
-            return self.count_in_flight(packet.direction_index(), packet.stamp);
+            return self.count_in_flight(&packet);
         }
-        let node = self.routes.next(way, &packet);
+        let node = self.routes.next(way, &packet, &self.tables);
         let time = packet.time;
         if self.inboxes[node as usize].push(packet, &mut self.pool) {
             self.agenda.add(node, time);
@@ -164,24 +164,21 @@ impl Channels {
     #[inline(always)]
     pub fn send_by_link(&mut self, way: Way, packet: Packet) {
         if packet.time > self.measured.to {
-            return self.count_in_flight(packet.direction_index(), packet.stamp);
+            return self.count_in_flight(&packet);
         }
-        let node = self.routes.next(way, &packet);
+        let node = self.routes.next(way, &packet, &self.tables);
         let time = packet.time;
         if self.inboxes[node as usize].push_by_link(packet, &mut self.pool) {
             self.agenda.add(node, time);
         }
     }
 
-    /// A packet of `direction`, with this [`Packet::stamp`], is on its way at the end.
+    /// A packet is on its way at the end.
     #[cold]
     #[inline(never)]
-    pub fn count_in_flight(&mut self, direction: usize, stamp: u64) {
-        self.in_flight[direction] += 1;
-        let is_ack = direction & 1 != 0;
-        if is_ack && stamp != 0 {
-            self.tables.take_options(stamp);
-        }
+    pub fn count_in_flight(&mut self, packet: &Packet) {
+        self.in_flight[packet.direction_index()] += 1;
+        self.tables.release(packet);
     }
 
     /// Frees the data of a packet that ends here.

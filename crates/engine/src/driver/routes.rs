@@ -10,6 +10,7 @@ use forebay_qdisc::Time;
 use forebay_switching::PathPolicy;
 
 use crate::driver::prefetch::prefetch;
+use crate::packet::side_tables::SideTables;
 use crate::packet::{FlowId, Packet};
 use crate::spec::LinkId;
 
@@ -152,26 +153,33 @@ pub(crate) struct ForwardingTable {
 
 impl ForwardingTable {
     #[inline(always)]
-    pub fn look_up(&self, way: Way, packet: &Packet, ends: &Destinations) -> u32 {
+    pub fn look_up(&self, way: Way, packet: &Packet, ends: &Destinations, tables: &SideTables) -> u32 {
         if way.0 & Way::DIRECT != 0 {
             return way.0 & !Way::DIRECT;
         }
         let entry = self.entries[(way.0 + ends.of(packet)) as usize];
-        if entry & CHOICE == 0 { entry } else { self.choose(entry, packet, ends) }
+        if entry & CHOICE == 0 { entry } else { self.choose(entry, packet, ends, tables) }
     }
 
     #[inline(never)]
-    fn choose(&self, entry: u32, packet: &Packet, ends: &Destinations) -> u32 {
+    fn choose(&self, entry: u32, packet: &Packet, ends: &Destinations, tables: &SideTables) -> u32 {
         match &self.choices[(entry & !CHOICE) as usize] {
             Choice::ByPolicy { entries, policy } => {
-                entries[policy.choose(ends.entropies[packet.direction_index()], packet.time, entries.len())]
+                let entropy = with_packet(ends.entropies[packet.direction_index()], tables.entropy(packet));
+                entries[policy.choose(entropy, packet.time, entries.len())]
             }
             Choice::ByTime(entries) => {
                 let entry = entries[self.periods.at(packet.time)];
-                if entry & CHOICE == 0 { entry } else { self.choose(entry, packet, ends) }
+                if entry & CHOICE == 0 { entry } else { self.choose(entry, packet, ends, tables) }
             }
         }
     }
+}
+
+/// The entropy of a packet, from that of its flow and direction and its own; 0 for none.
+fn with_packet(of_flow: u32, of_packet: u16) -> u32 {
+    // The policy mixes the bits; here different packets of a flow only must differ.
+    of_flow ^ u32::from(of_packet).wrapping_mul(0x9e37_79b1)
 }
 
 /// The destinations of packets, by (flow, direction). Clones share them.
@@ -246,7 +254,7 @@ impl Routes {
 
     /// The next node of a packet that is being sent.
     #[inline(always)]
-    pub fn next(&self, way: Way, packet: &Packet) -> NodeId {
-        self.table.look_up(way, packet, &self.destinations)
+    pub fn next(&self, way: Way, packet: &Packet, tables: &SideTables) -> NodeId {
+        self.table.look_up(way, packet, &self.destinations, tables)
     }
 }

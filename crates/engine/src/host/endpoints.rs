@@ -1,9 +1,10 @@
 //! The endpoints of the flows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use forebay_qdisc::Time;
-use forebay_records::random::stream;
+use forebay_records::random::{salt, stream};
 use forebay_tcp::TcpConfig;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
@@ -14,6 +15,8 @@ use crate::host::application::{Role, SharedKind};
 use crate::host::cells::{CellFlow, CellSource, CellSourceParts};
 use crate::host::connection::{Connections, End};
 use crate::host::endpoint::AnyEndpoint;
+use crate::host::nic::flows::NicFlows;
+use crate::host::nic::{self, Ndp, Nic, NicParts, ReceivingParts, Roce, SendingParts, Uec};
 use crate::host::send_path::SendPath;
 use crate::host::tcp::{
     Acknowledger, Bulk, TcpSink, TcpSource, TransferSink, TransferSource, TransferSourceParts, Transmitter,
@@ -25,7 +28,7 @@ use crate::observe::sender_series::SenderSeries;
 use crate::observe::transfers::{SharedTable, TransferWriter};
 use crate::packet::FlowId;
 use crate::spec::flows::{Flow, Flows};
-use crate::spec::{Distribution, NodeIndex, TcpData, Transfers, Transport};
+use crate::spec::{Distribution, Message, NodeIndex, RdmaTransport, TcpData, Transfers, Transport};
 
 /// Index of an endpoint.
 pub(crate) type EndpointId = u32;
@@ -35,6 +38,7 @@ pub(crate) type EndpointId = u32;
 pub(crate) struct Endpoints<'a> {
     pub flows: &'a Flows,
     pub numbers: Numbers,
+    pub nic_flows: NicFlows,
     pub seed: u64,
     pub checkpoints: Checkpoints,
     /// Whether the flows become time series.
@@ -59,6 +63,8 @@ pub(crate) struct Numbers {
 impl Numbers {
     pub fn new(flows: &Flows) -> Self {
         let (mut ends, mut flow_of) = (Vec::with_capacity(flows.len()), Vec::with_capacity(2 * flows.len()));
+        // The adapter of a node for each transport.
+        let mut nics: BTreeMap<(NodeIndex, &str), EndpointId> = BTreeMap::new();
         while ends.len() < flows.len() {
             let (flow, next) = (ends.len() as FlowId, flow_of.len() as EndpointId);
             match flows.get(ends.len()).transport {
@@ -79,6 +85,16 @@ impl Numbers {
                     flow_of.extend(flow..flow + sinks);
                 }
                 Transport::Frames { .. } => ends.push((EndpointId::MAX, EndpointId::MAX)),
+                Transport::Message(message) => {
+                    let spec = flows.get(ends.len());
+                    let [source, destination] = [spec.source, spec.destination].map(|node| {
+                        *nics.entry((node, message.transport.name())).or_insert_with(|| {
+                            flow_of.push(flow);
+                            flow_of.len() as EndpointId - 1
+                        })
+                    });
+                    ends.push((source, destination));
+                }
                 _ => {
                     ends.push((next, next + 1));
                     flow_of.extend([flow; 2]);
@@ -101,10 +117,15 @@ impl Numbers {
         if is_source { flow.source } else { flow.destination }
     }
 
-    /// The salt of an endpoint.
+    /// The salt of an endpoint. That of an adapter does not depend on the order of its flows.
     pub fn salt(&self, endpoint: EndpointId, flows: &Flows, seed: u64) -> u32 {
         let (flow, is_source) = self.flow(endpoint);
-        salt_of_endpoint(seed, flows.get(flow).name, is_source)
+        match flows.get(flow).transport {
+            Transport::Message(message) => {
+                salt(seed, &format!("node/{}/{}", self.node(endpoint, flows), message.transport.name()))
+            }
+            _ => salt_of_endpoint(seed, flows.get(flow).name, is_source),
+        }
     }
 }
 
@@ -263,6 +284,11 @@ impl Endpoints<'_> {
             Transport::Frames { .. } => {
                 return Err(RunError::Invariant(format!("`{}`: frames without adapters", spec.name)));
             }
+            Transport::Message(message) => match &message.transport {
+                RdmaTransport::Uec(_) => AnyEndpoint::Other(Box::new(self.nic::<Uec>(endpoint)?)),
+                RdmaTransport::Ndp(_) => AnyEndpoint::Other(Box::new(self.nic::<Ndp>(endpoint)?)),
+                RdmaTransport::Roce(_) => AnyEndpoint::Other(Box::new(self.nic::<Roce>(endpoint)?)),
+            },
             Transport::Tcp { config, data } => {
                 let bulk = match data {
                     TcpData::Unlimited => Bulk::Until(spec.stop),
@@ -285,6 +311,54 @@ impl Endpoints<'_> {
                 }
             }
         })
+    }
+
+    /// The adapter of a host for the flows of a transport.
+    fn nic<T: nic::Transport>(&self, endpoint: EndpointId) -> Result<Nic<T>, RunError> {
+        let message = |id: FlowId| {
+            let Transport::Message(message) = self.flows.get(id as usize).transport else { return None };
+            let network = Arc::clone(T::network(&message.transport)?);
+            let Message { bytes, base_round_trip, hops, .. } = *message;
+            Some(nic::Message { bytes, base_round_trip, hops, network })
+        };
+        let [begin, end] = self.nic_flows.at(endpoint);
+        let sending: Vec<SendingParts<T>> = begin
+            .iter()
+            .filter_map(|&flow| {
+                let spec = self.flows.get(flow as usize);
+                let mut counters = SendCounters::new(self.sampled);
+                if let Some(series) = &mut counters.record.series {
+                    series.window = Some(Vec::new());
+                }
+                let rng = self.random(spec, "/paths");
+                Some(SendingParts {
+                    flow,
+                    class: spec.class,
+                    start: spec.start,
+                    message: message(flow)?,
+                    counters,
+                    rng,
+                })
+            })
+            .collect();
+        let receiving: Vec<ReceivingParts<T>> = end
+            .iter()
+            .filter_map(|&flow| {
+                let class = self.flows.get(flow as usize).class;
+                Some(ReceivingParts {
+                    flow,
+                    class,
+                    message: message(flow)?,
+                    counters: ReceiveCounters::new(self.sampled),
+                })
+            })
+            .collect();
+        let networks = || sending.iter().map(|parts| &*parts.message.network);
+        let ending = || receiving.iter().map(|parts| &*parts.message.network);
+        let none = || RunError::Invariant("an adapter without flows".into());
+        let line_rate = networks().chain(ending()).map(T::line_rate).next().ok_or_else(none)?;
+        let (transport, places, checkpoints) = (T::new(ending()), self.nic_flows.places(), self.checkpoints);
+        Ok(Nic::new(NicParts { transport, sending, receiving, places, line_rate, checkpoints }))
     }
 
     /// The flows that share the source of the line, of which this is the first.

@@ -161,7 +161,7 @@ impl<E: HostEndpoint, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
         let packet = if let Some(downlink) = downlink {
             arrived = downlink.pass(packet, &channels.measured, &channels.tables);
             if arrived.time > channels.measured.to {
-                return channels.count_in_flight(arrived.direction_index(), arrived.stamp);
+                return channels.count_in_flight(&arrived);
             }
             &arrived
         } else {

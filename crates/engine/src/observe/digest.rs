@@ -16,9 +16,11 @@ pub(crate) const MEMORY_BYTES: &str = "memory_bytes";
 pub(crate) const PACKETS_DUPLICATED: &str = "packets_duplicated";
 pub(crate) const SOURCE: &str = "source";
 pub(crate) const DESTINATION: &str = "destination";
+pub(crate) const ACKNOWLEDGED_S: &str = "acknowledged_s";
 
 /// Younger than the digests of published results, which they would change.
-const YOUNGER: [&str; 6] = [JITTER_S, PAUSED_SHARE, MEMORY_BYTES, PACKETS_DUPLICATED, SOURCE, DESTINATION];
+const YOUNGER: [&str; 7] =
+    [JITTER_S, PAUSED_SHARE, MEMORY_BYTES, PACKETS_DUPLICATED, SOURCE, DESTINATION, ACKNOWLEDGED_S];
 
 /// Equal digests mean equal tables and series, to the last bit.
 pub(crate) fn digest(result: &RunResult) -> String {

@@ -36,6 +36,8 @@ pub(crate) struct SendCount {
 pub(crate) struct SendRecord {
     pub at_warm_up: SendCount,
     pub started: Option<Time>,
+    /// When everything was acknowledged.
+    pub acknowledged: Option<Time>,
     pub series: Option<Box<SendSeries>>,
     /// Only of transfers that arrive during the run.
     pub transfers: Option<Box<TransferRecord>>,

@@ -2,7 +2,7 @@
 
 use forebay_records::{Column, StringColumn, Table};
 
-use crate::observe::digest::{DESTINATION, JITTER_S, SOURCE};
+use crate::observe::digest::{ACKNOWLEDGED_S, DESTINATION, JITTER_S, SOURCE};
 use crate::observe::flow_counters::{ReceiveCount, ReceiveCounters, SendCount, SendCounters};
 use crate::observe::reported::FlowLabels;
 
@@ -23,6 +23,7 @@ struct Sent {
     retransmitted: u64,
     timeouts: u64,
     start_s: f64,
+    acknowledged_s: f64,
     packets_total: u64,
     acks_total: u64,
     /// Completed transfers, where they arrive during the run.
@@ -115,6 +116,7 @@ impl FlowTable {
         table.push(JITTER_S, time(|row| row.jitter_s));
         table.push("start_s", Column::Float(sends.iter().map(|row| row.start_s).collect()));
         table.push("finished_s", time(|row| row.finished_s));
+        table.push(ACKNOWLEDGED_S, Column::Float(sends.iter().map(|row| row.acknowledged_s).collect()));
         let rows = || sends.iter().zip(&receives);
         table.push("transfers_completed", Column::Count(rows().map(|(s, r)| s.transfers + r.transfers).collect()));
         let times = rows().map(|(s, r)| if s.transfers > 0 { s.transfer_time_mean_s } else { r.transfer_time_mean_s });
@@ -134,6 +136,7 @@ impl Sent {
             retransmitted: measured(|count| count.retransmitted),
             timeouts: measured(|count| count.timeouts),
             start_s: record.started.map_or(f64::NAN, |at| at.seconds()),
+            acknowledged_s: record.acknowledged.map_or(f64::NAN, |at| at.seconds()),
             packets_total: count.packets,
             acks_total: count.acks_received,
             transfers: record.transfers.as_ref().map_or(0, |transfers| transfers.completed),

@@ -1,7 +1,7 @@
 //! Data that only some packets carry, apart from the 32 bytes of a packet.
 //!
-//! An ACK holds the slot of its options in [`Packet::stamp`], a control frame that of its message in
-//! [`Packet::number`].
+//! An ACK holds the slot of its options in [`Packet::stamp`]. A control frame holds that of its message, and a packet of
+//! an RDMA transport that of its header, in [`Packet::number`].
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,6 +9,7 @@ use std::ops::Range;
 use forebay_switching::congestion::Message;
 use forebay_tcp::SackBlocks;
 
+use crate::packet::header::Carried;
 use crate::packet::{FlowId, Packet, ack_stamp};
 
 /// Values of packets in flight, by slot. Slot 0 is none.
@@ -61,6 +62,7 @@ pub struct AckOptions {
 pub struct SideTables {
     options: SideTable<AckOptions>,
     pub messages: SideTable<Message>,
+    pub headers: SideTable<Carried>,
     /// Flow numbers of the packets with messages.
     with_message: Range<FlowId>,
 }
@@ -70,6 +72,7 @@ pub struct SideTables {
 pub struct Detached {
     options: VecDeque<AckOptions>,
     messages: VecDeque<Message>,
+    headers: VecDeque<Carried>,
 }
 
 impl SideTables {
@@ -110,9 +113,21 @@ impl SideTables {
     /// Frees what a packet that ends here has in the tables, but for its message.
     #[inline]
     pub fn release(&mut self, packet: &Packet) {
-        if packet.is_ack() && packet.stamp != 0 {
+        if packet.has_header() {
+            self.headers.take(packet.number());
+        } else if packet.is_ack() && packet.stamp != 0 {
             self.take_options(packet.stamp);
         }
+    }
+
+    /// By this a packet chooses among equal paths, in addition to its flow; 0 without a header.
+    #[inline]
+    #[must_use]
+    pub fn entropy(&self, packet: &Packet) -> u16 {
+        if !packet.has_header() {
+            return 0;
+        }
+        self.headers.slots.get((packet.number() as usize).wrapping_sub(1)).map_or(0, |carried| carried.header.entropy())
     }
 
     /// Frees all that a packet has in the tables.
@@ -130,6 +145,10 @@ impl SideTables {
             let message = *self.messages.get_mut(packet.number());
             return packet.with_number(self.messages.put(message));
         }
+        if packet.has_header() {
+            let header = *self.headers.get_mut(packet.number());
+            return packet.with_number(self.headers.put(header));
+        }
         match self.options_of(packet).copied() {
             Some(options) => {
                 let stamp = ack_stamp::with_slot(packet.stamp, self.put_options(options));
@@ -143,6 +162,8 @@ impl SideTables {
     pub fn detach(&mut self, packet: &Packet, detached: &mut Detached) {
         if self.with_message.contains(&packet.flow_id()) {
             detached.messages.push_back(self.messages.take(packet.number()));
+        } else if packet.has_header() {
+            detached.headers.push_back(self.headers.take(packet.number()));
         } else if self.options_of(packet).is_some() {
             detached.options.push_back(self.take_options(packet.stamp));
         }
@@ -153,6 +174,10 @@ impl SideTables {
         if self.with_message.contains(&packet.flow_id()) {
             let message = detached.messages.pop_front().expect("each message comes with its frame");
             return packet.with_number(self.messages.put(message));
+        }
+        if packet.has_header() {
+            let header = detached.headers.pop_front().expect("each header comes with its packet");
+            return packet.with_number(self.headers.put(header));
         }
         if packet.is_ack() && ack_stamp::slot(packet.stamp) != 0 {
             let options = detached.options.pop_front().expect("the options come with their ACK");

@@ -42,7 +42,7 @@ impl Node for SharedPorts {
         let packets = channels.take(me, until);
         for packet in &packets {
             self.expire((packet.time, Turn::BeforeArrivals), channels);
-            let place = self.table.look_up(self.way, packet, &channels.routes.destinations);
+            let place = self.table.look_up(self.way, packet, &channels.routes.destinations, &channels.tables);
             self.ports[place as usize].1.receive(packet, channels);
         }
         channels.give_back(packets);

@@ -1,6 +1,9 @@
 //! A flow: its transport, its data, and its ends.
 
+use std::sync::Arc;
+
 use forebay_qdisc::{Ecn, Span, Time};
+use forebay_rdma::{NDP_HEADER_BYTES, NdpNetwork, ROCE_ANSWER_BYTES, RoceNetwork, UEC_HEADER_BYTES, UecNetwork};
 use forebay_switching::Bytes;
 use forebay_tcp::TcpConfig;
 
@@ -54,6 +57,62 @@ pub struct Ping {
     pub ecn: Ecn,
 }
 
+/// A message over an RDMA transport.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// The transport, with the constants of the network.
+    pub transport: RdmaTransport,
+    /// Payload.
+    pub bytes: u64,
+    /// The round trip of a full packet and its answer between the two hosts, without queues.
+    pub base_round_trip: Span,
+    /// Links of the path, one way.
+    pub hops: u32,
+}
+
+/// An RDMA transport. The flows of a group share its constants.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RdmaTransport {
+    /// Ultra Ethernet.
+    Uec(Arc<UecNetwork>),
+    /// NDP.
+    Ndp(Arc<NdpNetwork>),
+    /// RoCE.
+    Roce(Arc<RoceNetwork>),
+}
+
+impl RdmaTransport {
+    /// Its name in results.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Uec(_) => "uec",
+            Self::Ndp(_) => "ndp",
+            Self::Roce(_) => "roce",
+        }
+    }
+
+    /// Whether its packets carry what equal paths are chosen by.
+    #[must_use]
+    pub fn sprays(&self) -> bool {
+        match self {
+            Self::Uec(network) => network.paths > 1,
+            Self::Ndp(network) => network.paths > 1,
+            // Few controllers change the path of a flow, but each may.
+            Self::Roce(network) => network.config.control.changes_paths(),
+        }
+    }
+
+    /// Bytes of a control packet, and of a packet that was trimmed.
+    pub(crate) fn least_bytes(&self) -> u32 {
+        match self {
+            Self::Uec(_) => UEC_HEADER_BYTES,
+            Self::Ndp(_) => NDP_HEADER_BYTES,
+            Self::Roce(network) => ROCE_ANSWER_BYTES.min(network.config.header.0 as u32 + 1),
+        }
+    }
+}
+
 /// The transport of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Transport {
@@ -93,6 +152,8 @@ pub enum Transport {
         /// Time of a cell on the line.
         slot: Span,
     },
+    /// A message over an RDMA transport.
+    Message(Message),
     /// Ethernet frames, between adapters. Flows of a group with the same source and the same `generator` share one,
     /// which draws for each frame whose it is.
     Frames {
@@ -127,6 +188,7 @@ impl Transport {
                 }
                 Distribution::Exponential(_) | Distribution::Normal { .. } | Distribution::Pareto { .. } => (1, None),
             },
+            Self::Message(Message { transport, .. }) => (transport.least_bytes(), Some(transport.least_bytes())),
             Self::Ping(Ping { len_bytes, .. }) => (u32::from(*len_bytes), Some(u32::from(*len_bytes))),
             Self::Cells { len_bytes, .. } | Self::Frames { len_bytes, .. } => (u32::from(*len_bytes), None),
         }

@@ -101,6 +101,7 @@ fn kind(transport: &Transport) -> &'static str {
         Transport::Udp { call: Some(_), .. } => VOICE,
         Transport::Udp { .. } => "udp",
         Transport::Ping(_) => "ping",
+        Transport::Message(message) => message.transport.name(),
         Transport::Cells { .. } => "cells",
         Transport::Frames { .. } => "frames",
     }

@@ -6,15 +6,6 @@ use rand_core::Rng;
 
 use crate::entropy::Turns;
 
-/// A sign of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Feedback {
-    Ack,
-    Nack,
-    /// The header did not fit either.
-    Returned,
-}
-
 /// Packets of a path before it can be bad.
 const LEAST_PACKETS: u32 = 100;
 /// ACKs of a path, and of the average one, before their ratios count.
@@ -47,19 +38,17 @@ impl Paths {
 
     /// A path is bad if its share of NACKs is more than 30 % of its ACKs and 1.25 times the average. Each sign that
     /// finds it bad costs it another turn, each other one gives one back.
-    pub fn count(&mut self, path: u16, feedback: Feedback) {
+    pub fn count(&mut self, path: u16, is_nack: bool) {
         let paths = usize::from(self.turns.mask()) + 1;
         self.counters.resize(paths, Path::default());
         let path = &mut self.counters[usize::from(path & self.turns.mask())];
-        let nacks = match feedback {
-            Feedback::Ack => 0,
-            Feedback::Nack => 1,
-            Feedback::Returned => 3,
-        };
-        path.nacks += nacks;
-        self.nacks += u64::from(nacks);
-        path.acks += u32::from(feedback == Feedback::Ack);
-        self.acks += u64::from(feedback == Feedback::Ack);
+        if is_nack {
+            path.nacks += 1;
+            self.nacks += 1;
+        } else {
+            path.acks += 1;
+            self.acks += 1;
+        }
         let (mean_acks, mean_nacks) = (self.acks / paths as u64, self.nacks / paths as u64);
         let mean = (mean_nacks * 100).checked_div(mean_acks).unwrap_or(100);
         let ratio = if path.acks > LEAST_ACKS { u64::from(path.nacks) * 100 / u64::from(path.acks) } else { 0 };
@@ -99,7 +88,7 @@ mod tests {
         for round in 0..110 {
             for path in 0..8 {
                 let is_nack = path == 3 && round % 2 == 1;
-                paths.count(path, if is_nack { Feedback::Nack } else { Feedback::Ack });
+                paths.count(path, if is_nack { true } else { false });
             }
         }
         let avoided = paths.counters[3].avoided;
@@ -108,7 +97,7 @@ mod tests {
         let less = used(&mut paths);
         assert!(less > 0 && less < 30, "{less}");
         for _ in 0..1_000 {
-            paths.count(3, Feedback::Ack);
+            paths.count(3, false);
         }
         assert!(used(&mut paths) > 80);
     }

@@ -46,16 +46,16 @@ fn a_window_leaves_at_once_and_each_pull_lets_one_go_retransmissions_first() {
 
 #[test]
 fn parameters_have_bounds() {
-    let network = NdpNetwork::default();
-    assert!(network.validate().is_ok());
+    let config = NdpConfig::default();
+    assert!(config.validate().is_ok());
     let fields = [
-        NdpNetwork { mtu_bytes: 64, ..network },
-        NdpNetwork { window_packets: 0, ..network },
-        NdpNetwork { timeout: Span::ZERO, ..network },
-        NdpNetwork { paths: 0, ..network },
+        NdpConfig { packet: Bytes(64), ..config },
+        NdpConfig { window: 0, ..config },
+        NdpConfig { timeout: Span::ZERO, ..config },
+        NdpConfig { paths: 0, ..config },
     ]
-    .map(|network| network.validate().unwrap_err().field);
-    assert_eq!(fields, ["mtu_bytes", "window_packets", "timeout", "paths"]);
+    .map(|config| config.validate().unwrap_err().field);
+    assert_eq!(fields, ["packet", "window", "timeout", "paths"]);
 }
 
 #[test]
@@ -84,20 +84,11 @@ fn timeouts_need_no_pull() {
 }
 
 #[test]
-fn a_returned_packet_leaves_at_once_if_nobody_would_pull() {
-    let (network, (mut sender, mut rng)) = (NdpNetwork::default(), sender(8_000));
-    numbers(&mut sender, at(0), &mut rng);
-    sender.allowance = 0;
-    sender.on_returned(0, 3, at(10), &network);
-    assert_eq!(numbers(&mut sender, at(10), &mut rng), [0]);
-}
-
-#[test]
 fn pulls_serve_flows_in_turn_at_the_rate_of_the_link() {
-    let mut queue = NdpPullQueue::new(Rate::megabits(10_000), &NdpNetwork::default());
+    let mut queue = NdpPullQueue::new(&NdpNetwork::default());
     let flows = [queue.add(), queue.add()];
     for flow in [0, 0, 0, 1] {
-        queue.request(flows[flow]);
+        queue.request(flows[flow], at(0));
     }
     let mut pulls = Vec::new();
     while queue.timer() != Time::NEVER {
@@ -107,11 +98,11 @@ fn pulls_serve_flows_in_turn_at_the_rate_of_the_link() {
         assert_eq!(queue.on_timer(now), None);
     }
     assert_eq!(pulls, [(0, 1, 0), (1, 1, 7_200), (0, 2, 14_400), (0, 3, 21_600)]);
-    queue.request(0);
+    queue.request(0, at(0));
     queue.release(0);
     assert_eq!(queue.timer(), Time::NEVER);
     queue.reuse(0);
-    queue.request(0);
+    queue.request(0, at(0));
     assert_eq!(queue.on_timer(at(100)), Some(NdpPull { flow: 0, number: 1 }));
 }
 
@@ -120,7 +111,6 @@ fn pulls_serve_flows_in_turn_at_the_rate_of_the_link() {
 enum Fate {
     Arrives,
     IsTrimmed,
-    IsReturned,
     IsLost,
 }
 
@@ -141,7 +131,6 @@ proptest! {
                 prop_oneof![
                     5 => Just(Fate::Arrives),
                     3 => Just(Fate::IsTrimmed),
-                    1 => Just(Fate::IsReturned),
                     1 => Just(Fate::IsLost),
                 ],
                 0_u64..30_000,
@@ -150,11 +139,12 @@ proptest! {
         ),
         penalizes_paths in any::<bool>(),
     ) {
-        let network = NdpNetwork { penalizes_paths, paths: 8, ..NdpNetwork::default() };
+        let network = NdpConfig { path_penalties: penalizes_paths, paths: 8, ..NdpConfig::default() }
+            .network(Rate::megabits(100_000));
         let mut rng = Pcg64Mcg::seed_from_u64(1);
         let mut sender = NdpSender::new(bytes, &network, &mut rng);
         let mut receiver = NdpReceiver::default();
-        let mut queue = NdpPullQueue::new(Rate::megabits(100_000), &network);
+        let mut queue = NdpPullQueue::new(&network);
         let flow = queue.add();
         let (mut fates, mut packets, mut sent) = (fates.into_iter(), BTreeMap::new(), 0_u64);
         let mut now = Time::ZERO;
@@ -184,13 +174,10 @@ proptest! {
                 send(&mut packets, now, &|_| Packet::Pull(pull.number));
             } else {
                 match packets.pop_first().unwrap().1 {
-                    Packet::Data(packet, Fate::IsReturned) => {
-                        sender.on_returned(packet.number, packet.path, now, &network);
-                    }
                     Packet::Data(packet, fate) => {
                         let reply = receiver.on_packet(&packet, fate == Fate::IsTrimmed);
                         if reply.wants_pull {
-                            queue.request(flow);
+                            queue.request(flow, now);
                         }
                         if reply.is_complete {
                             queue.release(flow);

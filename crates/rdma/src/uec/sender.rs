@@ -64,6 +64,7 @@ pub struct UecSender {
     credit: Credit,
     entropies: Entropies,
     retransmitted_packets: u32,
+    timeouts: u32,
 }
 
 impl UecSender {
@@ -101,6 +102,7 @@ impl UecSender {
             credit: Credit::new(max),
             entropies: Entropies::new(network.balancing, network.paths, rng),
             retransmitted_packets: 0,
+            timeouts: 0,
         }
     }
 
@@ -119,6 +121,12 @@ impl UecSender {
     #[must_use]
     pub fn retransmitted_packets(&self) -> u32 {
         self.retransmitted_packets
+    }
+
+    /// Packets that timed out.
+    #[must_use]
+    pub fn timeouts(&self) -> u32 {
+        self.timeouts
     }
 
     /// The window in bytes; `None` if only credit bounds the sender.
@@ -393,6 +401,7 @@ impl UecSender {
                 continue;
             }
             let bytes = u32::from(record.wire_bytes);
+            self.timeouts += 1;
             match &mut self.window {
                 Window::Nscc(nscc) => nscc.on_timeout(bytes, &network.law),
                 Window::Dctcp(window) | Window::Constant(window) => {

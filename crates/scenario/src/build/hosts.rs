@@ -27,7 +27,7 @@ impl HostTimes {
     /// The processing times of the hosts at the source and at the destination of a flow, in picoseconds.
     pub fn of(&self, flow: &PlannedFlow, group: &FlowGroup) -> [Distribution; 2] {
         let never = HostJitter::NONE.0.picoseconds();
-        if matches!(group.transport, Transport::Cells(_) | Transport::Frames(_)) {
+        if group.transport.is_rdma() || matches!(group.transport, Transport::Cells(_) | Transport::Frames(_)) {
             return [never; 2];
         }
         if let Some(HostJitter(given)) = group.host_jitter.or(self.of_scenario) {

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use forebay_engine::GENERATED_IN_ROUND;
-use forebay_units::{QueueSize, Rate};
+use forebay_rdma::{NdpConfig, UecConfig};
+use forebay_units::{Bytes, QueueSize, Rate};
 
 use crate::applications::Application;
 use crate::plan::outline::{Links, Outline, Role};
@@ -14,6 +15,9 @@ use crate::schema::{
 
 /// Of the packets on their way the buffers of access links and others hold some, too.
 const BESIDE_THE_BOTTLENECK: f64 = 1.5;
+
+/// Far more than 1.5 bandwidth-delay products of a fabric.
+const RDMA_WINDOW_PACKETS: f64 = 256.0;
 
 /// Links that flows share, and what is known of them together.
 struct Shared<'a> {
@@ -61,7 +65,9 @@ fn of_ethernet(outline: &Outline<'_>, adapter: &Adapter, propagating: f64) -> (f
     for (number, group) in spec.flows.iter().enumerate() {
         let count = f64::from(group.flows());
         match &group.transport {
-            Transport::Tcp(_) => windows += count * window(group).min(limit),
+            Transport::Tcp(_) | Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => {
+                windows += count * window(group).min(limit)
+            }
             Transport::Udp(udp) => {
                 let excess_bps = (count * udp_bps(udp) - uplinks_bps(outline, number)).max(0.0);
                 let packets = excess_bps * spec.duration.seconds() / packet_bits(group);
@@ -82,7 +88,7 @@ fn propagating(outline: &Outline<'_>) -> f64 {
     let of_group = |(number, group): (usize, &FlowGroup)| {
         let count = f64::from(group.flows());
         let rate_bps = match &group.transport {
-            Transport::Tcp(_) => 0.0,
+            Transport::Tcp(_) | Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => 0.0,
             Transport::Udp(udp) => (count * udp_bps(udp)).min(uplinks_bps(outline, number)),
             Transport::Frames(frames) => {
                 let duty = frames.on_off.as_ref().map_or(1.0, |on_off| on_off.duty);
@@ -103,7 +109,7 @@ fn receives(spec: &ScenarioSpec, host: &str) -> bool {
     spec.flows.iter().any(|group| {
         let is_among = |hosts: &Option<OneOrMany>| hosts.iter().flat_map(|hosts| &hosts.0).any(|name| name == host);
         let is_answered = match &group.transport {
-            Transport::Tcp(_) => true,
+            Transport::Tcp(_) | Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => true,
             Transport::Udp(udp) => udp.is_ping(),
             Transport::Cells(_) | Transport::Frames(_) => false,
         };
@@ -161,7 +167,7 @@ fn waiting(outline: &Outline<'_>) -> (f64, f64) {
         let before_access = access.as_deref().map(self::room).filter(|room| room.is_finite());
         let before_access = before_access.unwrap_or(access_bps * seconds / size);
         match &group.transport {
-            Transport::Tcp(_) => {
+            Transport::Tcp(_) | Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => {
                 let window = window(group);
                 // Where the access link is the narrowest, the window waits before it. A backward one waits apart.
                 if access_bps < rate / flows || group.direction == Direction::Backward {
@@ -200,6 +206,8 @@ fn shared<'a>(outline: &'a Outline<'_>) -> Option<Shared<'a>> {
 fn packet_bits(group: &FlowGroup) -> f64 {
     let bytes = match &group.transport {
         Transport::Tcp(config) => config.segment,
+        Transport::Uec(UecConfig { packet, .. }) | Transport::Ndp(NdpConfig { packet, .. }) => *packet,
+        Transport::Roce(config) => Bytes(config.packet_bytes()),
         Transport::Udp(udp) => udp.packet.mean(),
         Transport::Cells(cells) => cells.size,
         Transport::Frames(frames) => frames.size,
@@ -227,9 +235,10 @@ fn in_flight(rate: Rate, link: &LinkSpec) -> f64 {
     2.0 * bps(rate) * link.longest_delay().seconds() / bits(1500.0)
 }
 
-/// The most segments that a flow of TCP has in flight.
+/// The most packets of a flow that are in flight: of TCP as it is set, of RDMA transports some bandwidth-delay products
+/// of a fabric.
 fn window(group: &FlowGroup) -> f64 {
-    let Transport::Tcp(config) = &group.transport else { return 0.0 };
+    let Transport::Tcp(config) = &group.transport else { return RDMA_WINDOW_PACKETS };
     let window = config.max_window_segments.min(config.max_congestion_window_segments.unwrap_or(u32::MAX));
     let segments = |bytes: u64| bytes as f64 / f64::from(config.payload_bytes().max(1)) + 1.0;
     let (asked, connections) = match (&group.app, group.app.both_ways()) {

@@ -5,6 +5,7 @@ mod udp;
 use std::borrow::Cow;
 use std::fmt;
 
+use forebay_rdma::{NDP_HEADER_BYTES, NdpConfig, RoceConfig, UEC_HEADER_BYTES, UecConfig};
 use forebay_tcp::{PAGES, TcpConfig};
 use forebay_units::Span;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -29,7 +30,7 @@ pub struct FlowGroup {
     pub count: Option<u32>,
     /// The transport: TCP, UDP, the cells of a switch, or the frames of an Ethernet.
     pub transport: Transport,
-    /// Data to send; TCP only.
+    /// Data to send; TCP and, of `unlimited` and `fixed`, RDMA transports only.
     #[serde(default)]
     pub app: Application,
     /// Start of the flow; drawn for each flow.
@@ -85,6 +86,15 @@ pub enum Transport {
     /// 5681, 6582, 6675), timeouts (RFC 6298), and optionally HyStart (RFC 9406), limited transmit (RFC
     /// 3042), delayed ACKs and ECN (RFC 3168).
     Tcp(TcpConfig),
+    /// Ultra Ethernet: packets sprayed over all paths, with congestion control by window (NSCC), by credit (RCCC) or
+    /// both, and selective retransmission. Sends one message (`app.fixed`) or data without end.
+    Uec(UecConfig),
+    /// NDP: full windows at once, trimmed packets, and receivers that pull. Sends one message (`app.fixed`) or data
+    /// without end, through queues that trim.
+    Ndp(NdpConfig),
+    /// RoCE: queue pairs at a rate that congestion control sets, with go-back-N or IRN. Sends one message (`app.fixed`)
+    /// or data without end.
+    Roce(RoceConfig),
     /// UDP: packets at a rate of their own, regardless of losses.
     Udp(Udp),
     /// Cells in the slots of a line, as in switch theory; for the switch topology only.
@@ -105,8 +115,42 @@ pub(crate) fn tcp_variants() -> impl Iterator<Item = Algorithm> {
     controllers.chain(slow_starts.map(|(name, source)| Algorithm { name, source, parameters }))
 }
 
+impl Transport {
+    /// Its name in a scenario.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Tcp(_) => "tcp",
+            Self::Uec(_) => "uec",
+            Self::Ndp(_) => "ndp",
+            Self::Roce(_) => "roce",
+            Self::Udp(_) => "udp",
+            Self::Cells(_) => "cells",
+            Self::Frames(_) => "frames",
+        }
+    }
+
+    /// The bytes of a full packet and of an answer that count for the round trip, of an RDMA transport. Those of RoCE
+    /// are as in HPCC's simulator: without headers and answers.
+    #[must_use]
+    pub fn rdma_packets(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Uec(config) => Some((config.packet.0, u64::from(UEC_HEADER_BYTES))),
+            Self::Ndp(config) => Some((config.packet.0, u64::from(NDP_HEADER_BYTES))),
+            Self::Roce(config) => Some((config.payload.0, 0)),
+            Self::Tcp(_) | Self::Udp(_) | Self::Cells(_) | Self::Frames(_) => None,
+        }
+    }
+
+    /// Whether it is an RDMA transport.
+    #[must_use]
+    pub fn is_rdma(&self) -> bool {
+        self.rdma_packets().is_some()
+    }
+}
+
 fn bare_transports(schema: &mut Schema) {
-    tagged::allow_bare(schema, &["tcp"]);
+    tagged::allow_bare(schema, &["tcp", "uec", "ndp", "roce"]);
 }
 
 /// Router of a chain at which the flows of a group join.
@@ -173,6 +217,8 @@ impl FlowGroup {
     pub fn largest_packet(&self) -> u64 {
         match &self.transport {
             Transport::Tcp(config) => config.segment.0.max(config.ack_bytes()),
+            Transport::Uec(UecConfig { packet, .. }) | Transport::Ndp(NdpConfig { packet, .. }) => packet.0,
+            Transport::Roce(config) => config.packet_bytes(),
             Transport::Udp(udp) => match udp.packet {
                 SizeDistribution::Constant(bytes) | SizeDistribution::Uniform(_, bytes) => bytes.0,
                 SizeDistribution::Normal { mean, .. } => (2 * mean.0).min(u64::from(u16::MAX)),

@@ -5,7 +5,7 @@ use forebay_document::{Invalid, Path, did_you_mean};
 use std::collections::BTreeMap;
 
 use forebay_tcp::TcpConfig;
-use forebay_units::{Bytes, Span};
+use forebay_units::{Bytes, ParameterError, Span};
 
 use super::check::{DAY, LONGEST_RUN, Validity, check_fraction, check_name, check_rate, check_span, require};
 use super::reach::Reach;
@@ -55,6 +55,9 @@ pub(super) fn validate(outline: &Outline<'_>, path: &Path) -> Validity {
         times(group, spec.duration, &at)?;
         match &group.transport {
             Transport::Tcp(config) => tcp(group, config, &at)?,
+            Transport::Uec(config) => rdma(group, config.validate(), &at)?,
+            Transport::Ndp(config) => rdma(group, config.validate(), &at)?,
+            Transport::Roce(config) => rdma(group, config.validate(), &at)?,
             Transport::Udp(udp) => self::udp(group, udp, &at)?,
             Transport::Cells(cells) => switch::cells(group, cells, outline, &at)?,
             Transport::Frames(frames) => frames::frames(group, frames, outline, &at)?,
@@ -165,6 +168,23 @@ fn tcp(group: &FlowGroup, config: &TcpConfig, at: &Path) -> Validity {
         || format!("a segment has room for {} B of a request", config.payload_bytes()),
         &format!("expected segments with {least} B of payload, since requests of `app` must not be cut"),
     )?;
+    group.app.check(&at.key("app"))
+}
+
+/// Checks a group of an RDMA transport, whose parameters are `checked`.
+fn rdma(group: &FlowGroup, checked: Result<(), ParameterError>, at: &Path) -> Validity {
+    let name = group.transport.name();
+    checked.map_err(|error| {
+        let message = format!("{name}: `{}` must {}", error.field, error.bound);
+        Invalid::new(at.key("transport").key(name).key(error.field), message, format!("must {}", error.bound))
+    })?;
+    let sends = matches!(group.app, Application::Unlimited | Application::Fixed(_));
+    let message = || format!("`{name}` has no such application");
+    require(sends, || at.key("app"), message, "expected `unlimited` or `fixed`")?;
+    let message = || format!("`{name}` sends its message as a whole");
+    require(group.stop.is_none(), || at.key("stop"), message, "expected `app.fixed` instead")?;
+    let message = || format!("packets of `{name}` are ECN-capable");
+    require(!group.ecn.is_capable(), || at.key("ecn"), message, "expected none")?;
     group.app.check(&at.key("app"))
 }
 

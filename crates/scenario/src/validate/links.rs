@@ -5,6 +5,8 @@ use forebay_units::{QueueSize, Span};
 
 use super::check::{DAY, LONGEST_RUN, Validity, check_fraction, check_rate, check_span, out_of_bounds, require};
 use super::probes::watched_flow;
+use forebay_rdma::{NDP_HEADER_BYTES, NdpConfig, ROCE_ANSWER_BYTES, UEC_HEADER_BYTES, UecConfig};
+
 use crate::plan::outline::{Links, Outline, Traffic};
 use crate::schema::{
     DrawnLoss, FlowGroup, FourState, GilbertElliott, Impairments, LinkSpec, LossModel, LostPackets, Outage, QueueSpec,
@@ -39,6 +41,9 @@ impl<'s> Largest<'s> {
         let data = groups.iter().map(|group| data_packet(&group.transport));
         let acks = groups.iter().map(|group| match &group.transport {
             Transport::Tcp(config) => config.ack_bytes(),
+            Transport::Uec(_) => u64::from(UEC_HEADER_BYTES),
+            Transport::Ndp(_) => u64::from(NDP_HEADER_BYTES),
+            Transport::Roce(_) => u64::from(ROCE_ANSWER_BYTES),
             // The answers of a ping are as long as its packets.
             Transport::Udp(udp) if udp.is_ping() => udp.packet.mean().0,
             Transport::Udp(_) | Transport::Cells(_) | Transport::Frames(_) => 0,
@@ -62,6 +67,8 @@ impl<'s> Largest<'s> {
 fn data_packet(transport: &Transport) -> u64 {
     match transport {
         Transport::Tcp(config) => config.segment.0,
+        Transport::Uec(UecConfig { packet, .. }) | Transport::Ndp(NdpConfig { packet, .. }) => packet.0,
+        Transport::Roce(config) => config.packet_bytes(),
         Transport::Udp(udp) => match udp.packet {
             SizeDistribution::Uniform(_, high) => high.0,
             SizeDistribution::Normal { mean, .. } => (2 * mean.0).min(u64::from(u16::MAX)),

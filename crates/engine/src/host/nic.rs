@@ -1,0 +1,484 @@
+//! The adapter (NIC) of a host for the flows of one RDMA transport: one endpoint for all of them.
+//!
+//! Its port sends control packets first, then the data of ready flows in turn, a packet from each. It asks a flow for a
+//! packet when the port is free, and so no queue is between a flow and the link. A flow has a sender from its start
+//! until all its data is acknowledged.
+
+pub(crate) mod flows;
+mod ndp;
+mod roce;
+mod uec;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+use forebay_qdisc::{Ecn, Rate, Span, Time};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::Rng;
+
+use crate::host::endpoint::Endpoint;
+use crate::host::outbox::Outbox;
+use crate::observe::flow_counters::{ReceiveCounters, SendCounters};
+use crate::observe::interval::{Checkpoint, Checkpoints};
+use crate::observe::report::Report;
+use crate::observe::so_far::Show;
+use crate::packet::header::{Carried, Header};
+use crate::packet::{FlowId, Packet, PacketFields, departure_stamp, flags};
+use crate::spec::RdmaTransport;
+
+pub(crate) use ndp::Ndp;
+pub(crate) use roce::Roce;
+pub(crate) use uec::Uec;
+
+/// A packet that leaves now.
+pub(crate) struct Outgoing {
+    pub header: Header,
+    pub wire_bytes: u32,
+    pub is_retransmission: bool,
+}
+
+/// A control packet to the other end of a flow.
+pub(crate) struct Control {
+    /// The flow's place among those that begin or end here.
+    pub place: u32,
+    pub header: Header,
+    pub wire_bytes: u32,
+}
+
+/// A data packet, or what is left of one, at its destination.
+pub(crate) struct Arrival {
+    pub header: Header,
+    pub now: Time,
+    pub is_marked: bool,
+    pub is_trimmed: bool,
+    pub trimmed_at_last_hop: bool,
+    /// When it left its source.
+    pub sent_at: Time,
+}
+
+/// A transport: its senders and receivers, and in itself what they share at a host.
+pub(crate) trait Transport: Send + Sized {
+    /// The constants that the flows of a group share.
+    type Network: Send + Sync;
+    type Sender: Send;
+    type Receiver: Send;
+
+    /// The constants, if they are of this transport.
+    fn network(of: &RdmaTransport) -> Option<&Arc<Self::Network>>;
+
+    /// The rate of the hosts.
+    fn line_rate(network: &Self::Network) -> Rate;
+
+    /// At the host where flows with these constants end.
+    fn new<'a>(ending: impl Iterator<Item = &'a Self::Network>) -> Self
+    where
+        Self: 'a;
+
+    fn sender(&self, message: &Message<Self>, rng: &mut dyn Rng) -> Self::Sender;
+
+    /// `place` is the flow's place among those that end here.
+    fn receiver(&mut self, message: &Message<Self>, place: u32) -> Self::Receiver;
+
+    /// When a sender may send its next packet, if it need not wait for an answer: not later than `now`, or when its
+    /// pace allows it; else [`Time::NEVER`].
+    fn ready_at(sender: &Self::Sender, network: &Self::Network) -> Time;
+
+    /// The packet that leaves now, if one may. `ready` flows wait for the port, with this one.
+    fn next_packet(
+        sender: &mut Self::Sender,
+        network: &Self::Network,
+        now: Time,
+        ready: u32,
+        rng: &mut dyn Rng,
+    ) -> Option<Outgoing>;
+
+    fn is_complete(sender: &Self::Sender, network: &Self::Network) -> bool;
+
+    /// The window in bytes, if it has one.
+    fn window(sender: &Self::Sender) -> Option<f64>;
+
+    fn timeouts(sender: &Self::Sender) -> u64;
+
+    /// An answer has arrived.
+    fn on_answer(sender: &mut Self::Sender, network: &Self::Network, header: &Header, now: Time);
+
+    /// When the sender acts by itself.
+    fn timer(sender: &Self::Sender) -> Time;
+
+    /// Returns a control packet for the receiver, with its length, if one is due.
+    fn on_timer(
+        sender: &mut Self::Sender,
+        network: &Self::Network,
+        now: Time,
+        rng: &mut dyn Rng,
+    ) -> Option<(Header, u32)>;
+
+    /// Data has arrived. Returns an answer, with its length.
+    fn on_data(
+        &mut self,
+        receiver: &mut Self::Receiver,
+        network: &Self::Network,
+        arrival: &Arrival,
+    ) -> Option<(Header, u32)>;
+
+    /// Payload that has been delivered.
+    fn payload_bytes(receiver: &Self::Receiver) -> u64;
+
+    /// Nothing of the flow is missing.
+    fn on_delivered(&mut self, _receiver: &mut Self::Receiver) {}
+
+    /// When the host sends a control packet by itself.
+    fn host_timer(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The control packet to the source of a flow that ends here, if one is due.
+    fn on_host_timer(&mut self, _now: Time) -> Option<Control> {
+        None
+    }
+}
+
+/// A message, the data of a flow.
+pub(crate) struct Message<T: Transport> {
+    pub bytes: u64,
+    /// The round trip of a full packet and its ACK without queues.
+    pub base_round_trip: Span,
+    /// Links of the path, one way.
+    pub hops: u32,
+    pub network: Arc<T::Network>,
+}
+
+/// A flow that begins here.
+pub(crate) struct SendingParts<T: Transport> {
+    pub flow: FlowId,
+    pub class: u8,
+    pub start: Time,
+    pub message: Message<T>,
+    pub counters: SendCounters,
+    pub rng: Pcg64Mcg,
+}
+
+/// A flow that ends here.
+pub(crate) struct ReceivingParts<T: Transport> {
+    pub flow: FlowId,
+    pub class: u8,
+    pub message: Message<T>,
+    pub counters: ReceiveCounters,
+}
+
+/// A packet that waits for the port.
+struct Queued {
+    flow: FlowId,
+    class: u8,
+    flags: u8,
+    header: Header,
+    wire_bytes: u32,
+}
+
+struct Sending<T: Transport> {
+    parts: SendingParts<T>,
+    /// While it has data that is not acknowledged.
+    sender: Option<Box<T::Sender>>,
+    /// The time of its earliest entry among the timers.
+    planned: Time,
+    /// Whether it waits for the port.
+    is_ready: bool,
+    has_started: bool,
+    timeouts: u64,
+}
+
+struct Receiving<T: Transport> {
+    parts: ReceivingParts<T>,
+    /// From the first packet on.
+    receiver: Option<Box<T::Receiver>>,
+}
+
+pub(crate) struct NicParts<T: Transport> {
+    pub transport: T,
+    /// In the order in which flows that start at the same time take turns.
+    pub sending: Vec<SendingParts<T>>,
+    pub receiving: Vec<ReceivingParts<T>>,
+    /// The place of each flow among those that begin and end here, by flow.
+    pub places: Arc<[[u32; 2]]>,
+    pub line_rate: Rate,
+    pub checkpoints: Checkpoints,
+}
+
+pub(crate) struct Nic<T: Transport> {
+    transport: T,
+    sending: Vec<Sending<T>>,
+    receiving: Vec<Receiving<T>>,
+    places: Arc<[[u32; 2]]>,
+    line_rate: Rate,
+    /// The port is busy until then.
+    free_at: Time,
+    /// The flows that begin here and wait for the port.
+    ready: VecDeque<u32>,
+    control: VecDeque<Queued>,
+    /// When flows start or senders act by themselves, and their places. Entries may be too early.
+    timers: BinaryHeap<Reverse<(Time, u32)>>,
+    checkpoints: Checkpoints,
+}
+
+impl<T: Transport> Nic<T> {
+    pub fn new(parts: NicParts<T>) -> Self {
+        let NicParts { transport, sending, receiving, places, line_rate, checkpoints } = parts;
+        let timers = sending.iter().zip(0..).map(|(sending, place)| Reverse((sending.start, place))).collect();
+        let begins = |parts: SendingParts<T>| Sending {
+            planned: parts.start,
+            parts,
+            sender: None,
+            is_ready: false,
+            has_started: false,
+            timeouts: 0,
+        };
+        Self {
+            transport,
+            sending: sending.into_iter().map(begins).collect(),
+            receiving: receiving.into_iter().map(|parts| Receiving { parts, receiver: None }).collect(),
+            places,
+            line_rate,
+            free_at: Time::ZERO,
+            ready: VecDeque::new(),
+            control: VecDeque::new(),
+            timers,
+            checkpoints,
+        }
+    }
+
+    /// When a flow starts, or a sender or the host acts.
+    fn next_timer(&self) -> Time {
+        self.timers.peek().map_or(Time::NEVER, |&Reverse((at, _))| at).min(self.transport.host_timer())
+    }
+
+    fn due(&self) -> Time {
+        let waits = !self.ready.is_empty() || !self.control.is_empty();
+        self.next_timer().min(if waits { self.free_at } else { Time::NEVER })
+    }
+
+    /// Does all that is due up to `now`.
+    fn advance(&mut self, now: Time, out: &mut Outbox<'_>) {
+        loop {
+            let due = self.due();
+            self.check(due.min(now));
+            if due > now {
+                return;
+            }
+            if self.transport.host_timer() <= due {
+                self.act_as_host(due);
+            } else if let Some(&Reverse((at, place))) = self.timers.peek()
+                && at <= due
+            {
+                self.timers.pop();
+                self.act_as_sender(place, at);
+            }
+            self.transmit(due, out);
+        }
+    }
+
+    fn check(&mut self, now: Time) {
+        while let Some((_, due)) = self.checkpoints.take(now) {
+            let interval = self.checkpoints.interval();
+            for Sending { parts, sender, timeouts, .. } in &mut self.sending {
+                parts.counters.count.timeouts = *timeouts + sender.as_ref().map_or(0, |sender| T::timeouts(sender));
+                parts.counters.check(due, interval);
+                if due == Checkpoint::Sample
+                    && let Some(series) = &mut parts.counters.record.series
+                    && let Some(window) = &mut series.window
+                {
+                    window.push(sender.as_ref().and_then(|sender| T::window(sender)).unwrap_or(0.0));
+                }
+            }
+            self.receiving.iter_mut().for_each(|Receiving { parts, .. }| parts.counters.check(due, interval));
+        }
+    }
+
+    fn act_as_host(&mut self, now: Time) {
+        if let Some(Control { place, header, wire_bytes }) = self.transport.on_host_timer(now) {
+            self.answer(place, header, wire_bytes);
+        }
+    }
+
+    /// A flow starts, or its sender acts by itself.
+    fn act_as_sender(&mut self, place: u32, now: Time) {
+        let Sending { parts, sender, planned, has_started, .. } = &mut self.sending[place as usize];
+        if *planned != now {
+            return;
+        }
+        *planned = Time::NEVER;
+        if !std::mem::replace(has_started, true) {
+            *sender = Some(Box::new(self.transport.sender(&parts.message, &mut parts.rng)));
+            parts.counters.record.started = Some(now);
+        } else if let Some(sender) = sender
+            && T::timer(sender) <= now
+            && let Some((header, wire_bytes)) = T::on_timer(sender, &parts.message.network, now, &mut parts.rng)
+        {
+            self.control.push_back(Queued { flow: parts.flow, class: parts.class, flags: 0, header, wire_bytes });
+        }
+        self.follow(place, now);
+    }
+
+    /// Plans what a sender does next.
+    fn follow(&mut self, place: u32, now: Time) {
+        let Sending { parts, sender, planned, is_ready, timeouts, .. } = &mut self.sending[place as usize];
+        let network = &parts.message.network;
+        let Some(active) = sender else { return };
+        if T::is_complete(active, network) {
+            *timeouts = T::timeouts(active);
+            parts.counters.record.acknowledged = Some(now);
+            *sender = None;
+            return;
+        }
+        let ready_at = if *is_ready { Time::NEVER } else { T::ready_at(active, network) };
+        let mut timer = T::timer(active);
+        if ready_at <= now {
+            *is_ready = true;
+            self.ready.push_back(place);
+        } else {
+            timer = timer.min(ready_at);
+        }
+        if timer < *planned {
+            *planned = timer;
+            self.timers.push(Reverse((timer, place)));
+        }
+    }
+
+    /// Queues a control packet to the source of a flow that ends here.
+    fn answer(&mut self, place: u32, header: Header, wire_bytes: u32) {
+        let ReceivingParts { flow, class, .. } = self.receiving[place as usize].parts;
+        self.control.push_back(Queued { flow, class, flags: flags::ACK, header, wire_bytes });
+    }
+
+    /// Sends while the port is free.
+    fn transmit(&mut self, now: Time, out: &mut Outbox<'_>) {
+        while !self.control.is_empty() || !self.ready.is_empty() {
+            self.free_at = self.free_at.max(out.departure());
+            if self.free_at > now {
+                return;
+            }
+            if let Some(queued) = self.control.pop_front() {
+                self.send_control(queued, now, out);
+            } else if let Some(place) = self.ready.pop_front() {
+                self.send_data(place, now, out);
+            }
+        }
+    }
+
+    fn send_control(&mut self, queued: Queued, now: Time, out: &mut Outbox<'_>) {
+        let [source, sink] = self.places[queued.flow as usize];
+        let packet = self.send(queued, Ecn::NotCapable, now, out);
+        if packet.is_ack() {
+            self.receiving[sink as usize].parts.counters.count.acks_sent += 1;
+        } else {
+            self.sending[source as usize].parts.counters.sent(&packet, false);
+        }
+    }
+
+    fn send_data(&mut self, place: u32, now: Time, out: &mut Outbox<'_>) {
+        let waiting = self.ready.len() as u32 + 1;
+        let Sending { parts, sender, is_ready, .. } = &mut self.sending[place as usize];
+        *is_ready = false;
+        let Some(sender) = sender else { return };
+        let next = T::next_packet(sender, &parts.message.network, now, waiting, &mut parts.rng);
+        if let Some(Outgoing { header, wire_bytes, is_retransmission }) = next {
+            let queued = Queued { flow: parts.flow, class: parts.class, flags: 0, header, wire_bytes };
+            let packet = self.send(queued, Ecn::Capable0, now, out);
+            self.sending[place as usize].parts.counters.sent(&packet, is_retransmission);
+        }
+        self.follow(place, now);
+    }
+
+    fn send(&mut self, queued: Queued, ecn: Ecn, now: Time, out: &mut Outbox<'_>) -> Packet {
+        let Queued { flow, class, flags, header, wire_bytes } = queued;
+        let packet = Packet::new(PacketFields {
+            time: now,
+            // Those of ACKs refer to other data.
+            stamp: if flags & flags::ACK == 0 { departure_stamp(now) } else { 0 },
+            number: out.channels.tables.headers.put(Carried::from(header)),
+            flow,
+            len_bytes: wire_bytes as u16,
+            flags: flags | flags::HEADER,
+            class,
+            ecn,
+        });
+        self.free_at = now.saturating_add(self.line_rate.transmission_time(u64::from(wire_bytes)));
+        out.send(packet);
+        packet
+    }
+
+    fn receive_data(&mut self, packet: &Packet, carried: &Carried) {
+        let place = self.places[packet.flow_id() as usize][1];
+        let Receiving { parts, receiver } = &mut self.receiving[place as usize];
+        let transport = &mut self.transport;
+        let receiver = receiver.get_or_insert_with(|| Box::new(transport.receiver(&parts.message, place)));
+        parts.counters.received(packet);
+        let arrival = Arrival {
+            header: carried.header,
+            now: packet.time,
+            is_marked: packet.ecn() == Ecn::CongestionExperienced,
+            is_trimmed: carried.header.data_bytes().is_some_and(|bytes| packet.len_bytes() < bytes),
+            trimmed_at_last_hop: carried.trimmed_at_last_hop,
+            sent_at: packet.departure(),
+        };
+        let answer = transport.on_data(receiver, &parts.message.network, &arrival);
+        let count = &mut parts.counters.count;
+        let before = std::mem::replace(&mut count.payload, T::payload_bytes(receiver));
+        if before < parts.message.bytes && count.payload >= parts.message.bytes {
+            parts.counters.record.finished = Some(packet.time);
+            transport.on_delivered(receiver);
+        }
+        if let Some((header, wire_bytes)) = answer {
+            self.answer(place, header, wire_bytes);
+        }
+    }
+
+    fn receive_answer(&mut self, packet: &Packet, carried: &Carried) {
+        let place = self.places[packet.flow_id() as usize][0];
+        let Sending { parts, sender, .. } = &mut self.sending[place as usize];
+        parts.counters.count.acks_received += 1;
+        if let Some(sender) = sender {
+            T::on_answer(sender, &parts.message.network, &carried.header, packet.time);
+        }
+        self.follow(place, packet.time);
+    }
+}
+
+impl<T: Transport> Endpoint for Nic<T> {
+    fn next(&self) -> Time {
+        self.due()
+    }
+
+    fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
+        let now = packet.time;
+        self.advance(now, out);
+        let carried = out.channels.tables.headers.take(packet.number());
+        if packet.is_ack() {
+            self.receive_answer(packet, &carried);
+        } else {
+            self.receive_data(packet, &carried);
+        }
+        self.transmit(now, out);
+    }
+
+    fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+        self.advance(now, out);
+    }
+
+    fn show(&self, show: &mut Show<'_>) {
+        self.sending.iter().for_each(|Sending { parts, .. }| parts.counters.record.show(parts.flow, show));
+        self.receiving.iter().for_each(|Receiving { parts, .. }| parts.counters.record.show(parts.flow, show));
+    }
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        self.check(end);
+        for Sending { parts, sender, timeouts, .. } in &mut self.sending {
+            let mut counters = std::mem::take(&mut parts.counters);
+            counters.count.timeouts = *timeouts + sender.as_ref().map_or(0, |sender| T::timeouts(sender));
+            report.sender(parts.flow, counters);
+        }
+        for Receiving { parts, .. } in &mut self.receiving {
+            report.receiver(parts.flow, std::mem::take(&mut parts.counters));
+        }
+    }
+}

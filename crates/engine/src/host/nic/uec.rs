@@ -1,0 +1,202 @@
+//! Ultra Ethernet at a host: its flows, and the pacer of its receivers.
+
+use std::sync::Arc;
+
+use forebay_qdisc::{Rate, Span, Time};
+use forebay_rdma::{
+    OversubscribedControl, PullPacer, TrimReply, UEC_HEADER_BYTES, UecNetwork, UecNext, UecPacket, UecReceiver,
+    UecSender,
+};
+use rand_pcg::rand_core::Rng;
+
+use crate::host::nic::{Arrival, Control, Message, Outgoing, Transport};
+use crate::packet::header::Header;
+use crate::spec::RdmaTransport;
+
+/// What the flows at a host share.
+pub(crate) struct Uec {
+    pacer: Option<Pacer>,
+}
+
+/// The pacer of a host whose receivers grant credit.
+struct Pacer {
+    pulls: PullPacer,
+    /// The places of the flows, by their numbers at the pacer.
+    flows: Vec<(u32, u16)>,
+    fabric: Option<OversubscribedControl>,
+    round_trip: Span,
+    adapts_at: Time,
+}
+
+/// A flow at its destination.
+pub(crate) struct Receiver {
+    packets: UecReceiver,
+    /// Its number at the pacer, until nothing is missing.
+    pulled: Option<u32>,
+}
+
+impl Pacer {
+    fn arrived(&mut self, flow: Option<u32>, target: i64, arrival: &Arrival) {
+        if let Some(fabric) = &mut self.fabric {
+            fabric.on_packet(arrival.is_marked);
+            if arrival.is_trimmed {
+                fabric.on_trimmed(arrival.trimmed_at_last_hop);
+            }
+            if self.adapts_at == Time::NEVER {
+                self.adapts_at = arrival.now + self.round_trip;
+            }
+        }
+        let Some(flow) = flow else { return };
+        self.pulls.on_target(flow, target, arrival.now);
+        if arrival.is_trimmed || matches!(arrival.header, Header::UecRequest(_)) {
+            self.pulls.on_need(flow, arrival.now);
+        }
+    }
+
+    /// Follows the marks and trims of the last round trip.
+    fn adapt(&mut self, now: Time) {
+        if let Some(fabric) = &mut self.fabric
+            && self.adapts_at <= now
+        {
+            self.pulls.set_share(fabric.on_round_trip());
+            self.adapts_at = now + self.round_trip;
+        }
+    }
+}
+
+impl Transport for Uec {
+    type Network = UecNetwork;
+    type Sender = UecSender;
+    type Receiver = Receiver;
+
+    fn network(of: &RdmaTransport) -> Option<&Arc<UecNetwork>> {
+        match of {
+            RdmaTransport::Uec(network) => Some(network),
+            RdmaTransport::Ndp(_) | RdmaTransport::Roce(_) => None,
+        }
+    }
+
+    fn line_rate(network: &UecNetwork) -> Rate {
+        network.line_rate
+    }
+
+    fn new<'a>(mut ending: impl Iterator<Item = &'a UecNetwork>) -> Self {
+        let pacer = |network: &UecNetwork| Pacer {
+            pulls: PullPacer::new(network.line_rate, network.payload_bytes()),
+            flows: Vec::new(),
+            fabric: network.adapts_to_fabric.then(OversubscribedControl::default),
+            round_trip: network.round_trip,
+            adapts_at: Time::NEVER,
+        };
+        Self { pacer: ending.find(|network| network.has_receiver_control).map(pacer) }
+    }
+
+    fn sender(&self, message: &Message<Self>, rng: &mut dyn Rng) -> UecSender {
+        let Message { bytes, base_round_trip, network, .. } = message;
+        UecSender::new(*bytes, *base_round_trip, network.first_window, network, rng)
+    }
+
+    fn receiver(&mut self, message: &Message<Self>, place: u32) -> Receiver {
+        let add = |pacer: &mut Pacer| {
+            let flow = pacer.pulls.add(message.network.max_window_bytes(message.base_round_trip));
+            pacer.flows.resize(pacer.flows.len().max(flow as usize + 1), (0, 0));
+            pacer.flows[flow as usize] = (place, 0);
+            flow
+        };
+        let pacer = self.pacer.as_mut().filter(|_| message.network.has_receiver_control);
+        Receiver { packets: UecReceiver::default(), pulled: pacer.map(add) }
+    }
+
+    fn ready_at(sender: &UecSender, network: &UecNetwork) -> Time {
+        if sender.is_ready(network) { Time::ZERO } else { Time::NEVER }
+    }
+
+    fn next_packet(
+        sender: &mut UecSender,
+        network: &UecNetwork,
+        now: Time,
+        ready: u32,
+        rng: &mut dyn Rng,
+    ) -> Option<Outgoing> {
+        let UecNext::Send(packet) = sender.next_packet(now, ready, rng, network) else { return None };
+        let UecPacket { wire_bytes, is_retransmission, .. } = packet;
+        Some(Outgoing { header: Header::UecData(packet), wire_bytes, is_retransmission })
+    }
+
+    fn is_complete(sender: &UecSender, _network: &UecNetwork) -> bool {
+        sender.is_complete()
+    }
+
+    fn window(sender: &UecSender) -> Option<f64> {
+        sender.window().map(|bytes| bytes as f64)
+    }
+
+    fn timeouts(sender: &UecSender) -> u64 {
+        u64::from(sender.timeouts())
+    }
+
+    fn on_answer(sender: &mut UecSender, network: &UecNetwork, header: &Header, now: Time) {
+        match header {
+            Header::UecAck(ack) => sender.on_ack(ack, now, network),
+            Header::UecNack(nack) => sender.on_nack(nack, now, network),
+            Header::UecPull(granted, _) => sender.on_pull(*granted),
+            _ => {}
+        }
+    }
+
+    fn timer(sender: &UecSender) -> Time {
+        sender.timer()
+    }
+
+    fn on_timer(sender: &mut UecSender, network: &UecNetwork, now: Time, rng: &mut dyn Rng) -> Option<(Header, u32)> {
+        sender.on_timer(now, rng, network).map(|request| (Header::UecRequest(request), UEC_HEADER_BYTES))
+    }
+
+    fn on_data(&mut self, receiver: &mut Receiver, _network: &UecNetwork, arrival: &Arrival) -> Option<(Header, u32)> {
+        let target = match arrival.header {
+            Header::UecData(packet) => packet.pull_target,
+            Header::UecRequest(request) => request.pull_target,
+            _ => return None,
+        };
+        if let Some(pacer) = &mut self.pacer {
+            pacer.arrived(receiver.pulled, target, arrival);
+        }
+        let answer = match arrival.header {
+            Header::UecData(packet) if arrival.is_trimmed => {
+                let is_last_hop = arrival.trimmed_at_last_hop;
+                match receiver.packets.on_trimmed(&packet, arrival.is_marked, is_last_hop) {
+                    TrimReply::Nack(nack) => Header::UecNack(nack),
+                    TrimReply::Ack(ack) => Header::UecAck(ack),
+                }
+            }
+            Header::UecData(packet) => Header::UecAck(receiver.packets.on_data(&packet, arrival.is_marked)?),
+            Header::UecRequest(request) => Header::UecAck(receiver.packets.on_request(request.entropy)),
+            _ => return None,
+        };
+        Some((answer, UEC_HEADER_BYTES))
+    }
+
+    fn payload_bytes(receiver: &Receiver) -> u64 {
+        receiver.packets.payload_bytes()
+    }
+
+    fn on_delivered(&mut self, receiver: &mut Receiver) {
+        if let (Some(pacer), Some(flow)) = (&mut self.pacer, receiver.pulled.take()) {
+            pacer.pulls.remove(flow);
+        }
+    }
+
+    fn host_timer(&self) -> Time {
+        self.pacer.as_ref().map_or(Time::NEVER, |pacer| pacer.pulls.timer())
+    }
+
+    fn on_host_timer(&mut self, now: Time) -> Option<Control> {
+        let pacer = self.pacer.as_mut()?;
+        pacer.adapt(now);
+        let pull = pacer.pulls.on_timer(now)?;
+        // Pulls take the paths in turn.
+        let (place, entropy) = &mut pacer.flows[pull.flow as usize];
+        *entropy = entropy.wrapping_add(1);
+        Some(Control { place: *place, header: Header::UecPull(pull.granted, *entropy), wire_bytes: UEC_HEADER_BYTES })
+    }
+}
