@@ -1497,6 +1497,25 @@ class AfqConfig(BaseModel):
     """
 
 
+class TrimmingEcn(BaseModel):
+    """
+    Marks of ECN-capable data, by the length of the queue for data that it leaves behind.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    min: QueueSize
+    """
+    Length, in packets or bytes, up to which no packet is marked. From here the probability rises to 1.
+    """
+    max: QueueSize
+    """
+    Length from which on every packet is marked, in the unit of `min`.
+    """
+
+
 Class = TypeAliasType("Class", Annotated[int, Field(ge=0, le=255)])
 
 
@@ -4123,6 +4142,37 @@ class AfdConfig(BaseModel):
     """
 
 
+class TrimmingConfig(BaseModel):
+    """
+    Parameters of trimming.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "8 packets"
+    """
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 8 packets (NDP).
+    """
+    header: Bytes = "64 B"
+    """
+    Length to which packets are cut. Shorter ones, and those of this length, wait with the headers. From 40 B to 65535 B. Default: 64 B (NDP, htsim).
+    """
+    header_limit: QueueSize | None = None
+    """
+    Limit of the queue for headers, in packets or bytes. Default: twice the memory of `limit`, which is 9000 B for each packet if it counts packets (htsim).
+    """
+    headers_per_data: Annotated[int, Field(ge=0)] = 10
+    """
+    Headers that go for each data packet while both wait, at least 1. Default: 10 (NDP); Ultra Ethernet's reference simulator has 100000.
+    """
+    ecn: TrimmingEcn | None = None
+    """
+    Marks of data that leaves. Default: none.
+    """
+
+
 class OpportunitiesRateTrace(BaseModel):
     """
     When the link may send, as mahimahi's traces have it.
@@ -5287,6 +5337,18 @@ class AfdQueue(BaseModel):
         populate_by_name=True,
     )
     afd: AfdConfig
+
+
+class TrimmingQueue(BaseModel):
+    """
+    Trimming: cuts the payload of packets that do not fit, and sends their headers first.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    trimming: TrimmingConfig
 
 
 class DblConfig(BaseModel):
@@ -6771,6 +6833,7 @@ QueueSpec = TypeAliasType(
     | SpPifoQueue
     | AifoQueue
     | AfqQueue
+    | TrimmingQueue
     | CbqQueue
     | PrioQueue
     | EtsQueue
@@ -6815,6 +6878,7 @@ QueueSpec = TypeAliasType(
         "sp_pifo",
         "aifo",
         "afq",
+        "trimming",
         "prio",
         "ets",
         "tbf",

@@ -50,7 +50,8 @@ pub struct Packet {
     pub stamp: u64,
     /// Flow and direction (low half, see [`Packet::direction_index`]) and number (high half).
     identity: u64,
-    /// Length (16 bits), input port (24), flags (8), class (8), ECN codepoint (2), generation (6), from the lowest bit.
+    /// Length (16 bits), input port (23), whether it can be trimmed (1), flags (8), class (8), ECN codepoint (2),
+    /// generation (6), from the lowest bit.
     header: u64,
 }
 
@@ -121,7 +122,9 @@ pub mod ack_stamp {
 }
 
 const INPUT_PORT_SHIFT: u32 = 16;
-const INPUT_PORT_MASK: u64 = (1 << 24) - 1;
+const INPUT_PORT_BITS: u32 = 23;
+const INPUT_PORT_MASK: u64 = (1 << INPUT_PORT_BITS) - 1;
+const TRIMMABLE: u64 = 1 << (INPUT_PORT_SHIFT + INPUT_PORT_BITS);
 const FLAGS_SHIFT: u32 = 40;
 const CLASS_SHIFT: u32 = 48;
 const ECN_SHIFT: u32 = 56;
@@ -280,7 +283,7 @@ impl Packet {
     pub(crate) const MOST_TAGS: u32 = (1 << RateLabel::BITS) - 1;
 
     /// The most inputs that a node may have.
-    pub(crate) const MOST_INPUTS: u32 = 1 << 24;
+    pub(crate) const MOST_INPUTS: u32 = 1 << INPUT_PORT_BITS;
 
     /// The number of the input by which it came to its node.
     #[inline]
@@ -322,6 +325,26 @@ impl Packet {
     #[inline(always)]
     pub(crate) const fn word_by_word(&self) -> Self {
         self.at(self.time)
+    }
+
+    /// The same packet, whose payload a switch may cut off: its transport repairs that.
+    #[must_use]
+    pub const fn trimmable(self) -> Self {
+        Self { header: self.header | TRIMMABLE, ..self }
+    }
+
+    /// Whether a switch may cut off its payload. No longer so once one has: a packet that its source sent as trimmable
+    /// has been trimmed if it is not.
+    #[inline]
+    #[must_use]
+    pub const fn is_trimmable(&self) -> bool {
+        self.header & TRIMMABLE != 0
+    }
+
+    /// The same packet without its payload, of this length.
+    #[must_use]
+    const fn trimmed(&self, len_bytes: u16) -> Self {
+        Self { header: self.header & !(TRIMMABLE | u16::MAX as u64) | len_bytes as u64, ..*self }
     }
 
     /// The same packet with its ECN codepoint set to CE.
@@ -377,6 +400,14 @@ impl forebay_qdisc::Packet for Packet {
 
     fn set_class(&mut self, class: u8) {
         self.header = self.header & !(u64::from(u8::MAX) << CLASS_SHIFT) | u64::from(class) << CLASS_SHIFT;
+    }
+
+    fn trim(&mut self, len_bytes: u32) -> bool {
+        let is_trimmable = self.is_trimmable();
+        if is_trimmable {
+            *self = self.trimmed(len_bytes as u16);
+        }
+        is_trimmable
     }
 
     fn rate_label(&self) -> Option<RateLabel> {

@@ -17,7 +17,9 @@ fn the_parts_of_a_packet_do_not_touch_each_other() {
             class: 0xfd,
             ecn,
         });
-        packet = packet.of_generation(0x3e).arriving(Time::NEVER, 0xff_fffc).arriving(Time::ZERO, 0x12_3456);
+        assert!(!packet.is_trimmable() && !packet.trim(64));
+        packet =
+            packet.trimmable().of_generation(0x3e).arriving(Time::NEVER, 0x7f_fffc).arriving(Time::ZERO, 0x12_3456);
         assert_eq!((packet.number(), packet.flow_id()), (u32::MAX - 1, (1 << 31) - 2));
         assert_eq!((packet.len_bytes(), packet.flags(), packet.class()), (u32::from(u16::MAX) - 3, 0x7e, 0xfd));
         assert_eq!(packet.flow().0, flow_key(packet.flow_id(), packet.is_ack()).0 | 0x3e << 32);
@@ -30,6 +32,9 @@ fn the_parts_of_a_packet_do_not_touch_each_other() {
         assert_eq!((packet.class(), packet.flags(), packet.ecn()), (0x12, 0x7e, Ecn::CongestionExperienced));
         assert_eq!((packet.len_bytes(), packet.input()), (u32::from(u16::MAX) - 3, 0x12_3456));
         assert_eq!(packet.generation(), 0x3e);
+        assert!(packet.is_trimmable() && packet.trim(64) && !packet.is_trimmable() && !packet.trim(40));
+        assert_eq!((packet.len_bytes(), packet.input(), packet.flags()), (64, 0x12_3456, 0x7e));
+        assert_eq!((packet.number(), packet.stamp, packet.generation()), (u32::MAX - 1, 9, 0x3e));
     }
 }
 

@@ -401,6 +401,9 @@ impl Sink<LivePacket> for Yard {
         }
     }
 
+    /// Live packets cannot be cut.
+    fn trimmed(&mut self, _packet: &LivePacket, _cut_bytes: u32) {}
+
     fn flow_info(&self) -> &dyn FlowInfo<LivePacket> {
         self
     }

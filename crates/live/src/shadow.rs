@@ -66,6 +66,9 @@ impl Sink<LivePacket> for Told {
         self.counters.marked[reason as usize] += 1;
     }
 
+    /// Live packets cannot be cut.
+    fn trimmed(&mut self, _packet: &LivePacket, _cut_bytes: u32) {}
+
     fn flow_info(&self) -> &dyn FlowInfo<LivePacket> {
         &self.facts
     }

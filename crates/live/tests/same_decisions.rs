@@ -227,6 +227,8 @@ fn specs() -> Vec<QueueSpec<NoCustomDiscipline>> {
         r#"{"aifo": {"limit": "9 packets", "window": 6, "sample_every": 2, "headroom": 0.2}}"#,
         r#"{"afq": {"queues": 4, "bytes_per_round": "1500 B", "queue_limit": 5}}"#,
     ];
+    let trimming = r#"{"trimming": {"limit": "3 packets", "header": "200 B", "headers_per_data": 2}}"#;
+    specs.push(serde_json::from_str(trimming).unwrap());
     specs.extend(ranked.map(|text| serde_json::from_str(text).unwrap()));
     specs.extend([classes, htb, taprio, CAKE, fq, hhf, rem].map(|text| serde_json::from_str(text).unwrap()));
     specs

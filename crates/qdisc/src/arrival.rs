@@ -76,6 +76,12 @@ pub trait Packet: Send {
     /// Writes a rate on it; without effect on a packet that cannot carry one.
     fn set_rate_label(&mut self, _label: RateLabel) {}
 
+    /// Cuts its payload off, so that it has `len_bytes`, which is less than before. Returns false if it cannot be cut;
+    /// then it has not changed.
+    fn trim(&mut self, _len_bytes: u32) -> bool {
+        false
+    }
+
     /// All of the above in one record.
     fn arrival(&self) -> Arrival {
         Arrival {

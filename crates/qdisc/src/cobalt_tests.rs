@@ -332,6 +332,7 @@ impl Sink<Labelled> for Marks {
     fn marked(&mut self, _packet: &Labelled, reason: MarkReason) {
         self.0.push(reason);
     }
+    fn trimmed(&mut self, _packet: &Labelled, _cut_bytes: u32) {}
     fn flow_info(&self) -> &dyn FlowInfo<Labelled> {
         &OnPacket
     }

@@ -315,6 +315,7 @@ impl<G> QueueSpec<G> {
         match self {
             Self::Fq(config) => return Some(config.limits().into()),
             Self::Cake(config) => return Some([config.whole_limit()].into()),
+            Self::Trimming(config) => return Some(config.limits().into()),
             _ => {}
         }
         if let Some(limit) = self.limit() {
@@ -514,6 +515,8 @@ disciplines! {
     Aifo(crate::AifoConfig) = "aifo", discipline Aifo, "aifo.rs", containment;
     /// Approximate fair queueing: a calendar of FIFO queues in which each flow has a number of bytes in each round.
     Afq(crate::AfqConfig) = "afq", discipline Afq, "afq.rs", fair_queueing;
+    /// Trimming: cuts the payload of packets that do not fit, and sends their headers first.
+    Trimming(crate::TrimmingConfig) = "trimming", discipline Trimming, "trimming.rs", one_queue;
     /// Class-based queueing: a queue of any kind for each class of traffic, with a share, a shaping rate and a
     /// priority.
     Cbq(CbqConfig<QueueSpec<G>>) = "cbq", classes Cbq, "cbq.rs", classes;

@@ -5,14 +5,14 @@ use crate::backlog::Backlog;
 use crate::flow_info::FlowInfo;
 use crate::{Rng, Time};
 
-/// The arguments of every call to a [`Discipline`]: the time, its random stream, the sink for drops and marks, and
-/// facts about the packet that arrives.
+/// The arguments of every call to a [`Discipline`]: the time, its random stream, the sink for drops, marks and trims,
+/// and facts about the packet that arrives.
 pub struct Cx<'a, P> {
     /// The time of the call; never decreases.
     pub now: Time,
     /// The discipline's own random stream.
     pub rng: &'a mut dyn Rng,
-    /// Takes dropped packets and receives notice of marks.
+    /// Takes dropped packets and receives notice of marks and trims.
     pub sink: &'a mut dyn Sink<P>,
 }
 
@@ -24,14 +24,17 @@ impl<P> Cx<'_, P> {
     }
 }
 
-/// Where dropped packets go; told of marks as well. Owned by the caller, so that drops are never lost from the
-/// counters.
+/// Where dropped packets go; told of marks and trims as well. Owned by the caller, so that drops are never lost from
+/// the counters.
 pub trait Sink<P> {
     /// `packet` was dropped: the arriving packet if `queued` is false, else one that had been let in before.
     fn dropped(&mut self, packet: P, reason: DropReason, queued: bool);
 
     /// `packet` was marked with CE and proceeds.
     fn marked(&mut self, packet: &P, reason: MarkReason);
+
+    /// `packet`, which arrives or is queued, was cut by `cut_bytes` and proceeds.
+    fn trimmed(&mut self, packet: &P, cut_bytes: u32);
 
     /// Facts about packets. The sink has them, because it may own the tables in which the headers of packets are.
     fn flow_info(&self) -> &dyn FlowInfo<P>;

@@ -26,6 +26,7 @@
 //! | `ranks.rs`, `flow_tags.rs` | ranks of packets, for `pifo`, `sp_pifo`, `aifo`; how far each flow has been served |
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
 //! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs`, `pi2_controller.rs`, `signal.rs` | parts of several |
+//! | `departure_marking.rs` | ECN marks by the queue that a packet leaves behind |
 //! | `config.rs` | queues as a file describes them, with the table of all disciplines |
 //! | `inner_queues.rs` | configurations that have queues inside, and traffic classes |
 //! | `parameters.rs` | parameters that several disciplines have: of RED, CoDel, PIE, PI2 |
@@ -69,6 +70,7 @@ mod counterparts;
 mod csfq;
 mod custom;
 pub mod dbl;
+mod departure_marking;
 mod discipline;
 mod drop_tail;
 mod drr;
@@ -126,6 +128,7 @@ mod tbf;
 mod test_support;
 mod timed_fifo;
 mod token_bucket;
+mod trimming;
 mod wfq;
 
 pub use admission::{Admission, Offer, Ticket, Verdict};
@@ -190,4 +193,5 @@ pub use sp_pifo::{SpPifo, SpPifoConfig};
 pub use sred::{Sred, SredConfig};
 pub use taprio::{Taprio, TaprioClass, TaprioConfig, TaprioInterval};
 pub use tbf::{Tbf, TbfConfig};
+pub use trimming::{Trimming, TrimmingConfig, TrimmingEcn};
 pub use wfq::{Wfq, WfqConfig};

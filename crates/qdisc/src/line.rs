@@ -221,6 +221,8 @@ mod tests {
 
         fn marked(&mut self, _: &Numbered, _: MarkReason) {}
 
+        fn trimmed(&mut self, _: &Numbered, _: u32) {}
+
         fn flow_info(&self) -> &dyn FlowInfo<Numbered> {
             &FlowKeysOnly
         }

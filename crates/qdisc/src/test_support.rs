@@ -193,6 +193,7 @@ pub struct Labelled {
     pub tcp_header: Option<TcpHeader>,
     pub framing_bytes: u32,
     pub is_arp: bool,
+    pub is_trimmable: bool,
 }
 
 impl Labelled {
@@ -224,11 +225,17 @@ impl Packet for Labelled {
     fn set_class(&mut self, class: u8) {
         self.arrival.class = class;
     }
+    fn trim(&mut self, len_bytes: u32) -> bool {
+        if self.is_trimmable {
+            self.arrival.len_bytes = len_bytes;
+        }
+        self.is_trimmable
+    }
 }
 
-/// Keeps what was dropped, and the labels of packets that were marked.
+/// Keeps what was dropped, the labels of packets that were marked, and those of packets that were cut with the bytes.
 #[derive(Default)]
-pub struct Dropped(pub Vec<(Labelled, DropReason, bool)>, pub Vec<(u32, MarkReason)>);
+pub struct Dropped(pub Vec<(Labelled, DropReason, bool)>, pub Vec<(u32, MarkReason)>, pub Vec<(u32, u32)>);
 
 impl Sink<Labelled> for Dropped {
     fn dropped(&mut self, packet: Labelled, reason: DropReason, queued: bool) {
@@ -236,6 +243,9 @@ impl Sink<Labelled> for Dropped {
     }
     fn marked(&mut self, packet: &Labelled, reason: MarkReason) {
         self.1.push((packet.label, reason));
+    }
+    fn trimmed(&mut self, packet: &Labelled, cut_bytes: u32) {
+        self.2.push((packet.label, cut_bytes));
     }
 
     fn flow_info(&self) -> &dyn FlowInfo<Labelled> {

@@ -4,6 +4,8 @@
 mod cake;
 #[path = "conformance/codel.rs"]
 mod codel;
+#[path = "conformance/data_center.rs"]
+mod data_center;
 #[path = "conformance/inner_queues.rs"]
 mod inner_queues;
 #[path = "conformance/pie_and_pi2.rs"]
@@ -17,6 +19,7 @@ use std::sync::Mutex;
 
 use cake::{cake, cake_work};
 use codel::{cobalt, cobalt_work, codel, codel_work, fq_codel, fq_codel_work};
+use data_center::{trimming, trimming_ecn_work, trimming_work};
 use forebay_qdisc::dbl::{DblFunction, DblInputPorts, FlowTable, InputPortAction, LendTable, SharedFlowTable};
 use forebay_qdisc::framing::LinkLayer;
 use forebay_qdisc::*;
@@ -555,6 +558,11 @@ conforms!(afq_memory: bounded discipline Afq, AfqConfig::default(), ranked_work(
 conforms!(afq_defaults: discipline Afq, AfqConfig::default(), ranked_work(2));
 conforms!(afq_small: discipline Afq, afq(), ranked_work(2));
 conforms!(afq_in_bytes: discipline Afq, AfqConfig { limit: QueueSize::Bytes(20_000), ..afq() }, ranked_work(2));
+conforms!(trimming_memory: bounded discipline Trimming, TrimmingConfig::default(), trimming_work());
+conforms!(trimming_defaults: reordering Trimming, TrimmingConfig::default(), trimming_work());
+conforms!(trimming_small: reordering Trimming, trimming(), trimming_ecn_work());
+conforms!(trimming_in_bytes: reordering Trimming,
+    TrimmingConfig { limit: QueueSize::Bytes(20_000), header_limit: None, ..trimming() }, trimming_ecn_work());
 conforms!(rem_memory: bounded law Rem, RemConfig::default(), Work::law(1));
 conforms!(rem_defaults: law Rem, RemConfig::default(), Work::law(1));
 conforms!(rem_small: law Rem, rem(), Work::law(1));

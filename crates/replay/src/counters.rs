@@ -248,6 +248,9 @@ impl Sink<CapturedPacket> for QueueCounters<'_> {
         self.series.marked();
     }
 
+    /// Captured packets cannot be cut.
+    fn trimmed(&mut self, _packet: &CapturedPacket, _cut_bytes: u32) {}
+
     fn flow_info(&self) -> &dyn FlowInfo<CapturedPacket> {
         &self.facts
     }

@@ -200,6 +200,8 @@ impl Sink<Offered> for Losses {
 
     fn marked(&mut self, _packet: &Offered, _reason: MarkReason) {}
 
+    fn trimmed(&mut self, _packet: &Offered, _cut_bytes: u32) {}
+
     fn flow_info(&self) -> &dyn FlowInfo<Offered> {
         &FlowKeysOnly
     }

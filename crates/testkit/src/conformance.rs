@@ -4,6 +4,7 @@
 //!   still queued. None is lost, none comes twice, and the backlog agrees at every step.
 //! - Order: packets of one flow leave in the order in which they came; see [`Order`].
 //! - Marks: only on ECN-capable packets, told to the sink, and visible on the packet when it leaves.
+//! - Trims: told to the sink with the bytes that were cut, which then count no more.
 //! - Progress: a link that gets no packet although some are queued gets the time at which to come back, so every queue
 //!   can be emptied.
 //! - Determinism: the same operations and the same seed give the same decisions.
@@ -163,7 +164,7 @@ struct Run {
     departed: Vec<(Time, u64)>,
     recorder: Recorder,
     /// The part of the recorder that has been checked.
-    checked: (usize, usize),
+    checked: (usize, usize, usize),
 }
 
 /// The results that equal runs must share.
@@ -180,7 +181,7 @@ impl Run {
             backlog: Backlog::default(),
             departed: Vec::new(),
             recorder: Recorder::default(),
-            checked: (0, 0),
+            checked: (0, 0, 0),
         }
     }
 
@@ -213,6 +214,7 @@ impl Run {
         let id = packet.id;
         self.metered.enqueue(packet, self.now, &mut self.recorder).map_err(TestCaseError::fail)?;
         self.check_marks()?;
+        self.check_trims()?;
         self.check_drops(Some(id))
     }
 
@@ -220,6 +222,7 @@ impl Run {
     fn dequeue(&mut self) -> Result<Option<Time>, TestCaseError> {
         let served = self.metered.dequeue(self.now, &mut self.recorder).map_err(TestCaseError::fail)?;
         self.check_marks()?;
+        self.check_trims()?;
         self.check_drops(None)?;
         let ask_at = served.ask_at(self.now);
         let Some(packet) = served.packet() else {
@@ -297,6 +300,20 @@ impl Run {
         Ok(())
     }
 
+    fn check_trims(&mut self) -> Result<(), TestCaseError> {
+        for (packet, cut_bytes) in &self.recorder.trimmed[self.checked.2..] {
+            let Some(queued) = self.queued.get_mut(&packet.id) else {
+                return Err(TestCaseError::fail(format!("packet {} trimmed, but was not queued", packet.id)));
+            };
+            prop_assert_eq!(queued.len_bytes, packet.len_bytes + cut_bytes, "packet {} trimmed", packet.id);
+            prop_assert!(*cut_bytes > 0, "packet {} trimmed by nothing", packet.id);
+            queued.len_bytes = packet.len_bytes;
+            self.backlog.bytes -= u64::from(*cut_bytes);
+        }
+        self.checked.2 = self.recorder.trimmed.len();
+        Ok(())
+    }
+
     fn check_backlog(&self) -> Result<(), TestCaseError> {
         prop_assert_eq!(self.metered.discipline.backlog(), self.backlog);
         Ok(())
@@ -359,6 +376,7 @@ mod tests {
         Overtakes,
         MarksWhatIsNotCapable,
         MarksInSilence,
+        TrimsInSilence,
         Stalls,
         Miscounts,
         UsesOtherRng,
@@ -378,6 +396,7 @@ mod tests {
                     cx.sink.marked(&packet, MarkReason::Early);
                 }
                 Some(Fault::MarksInSilence) => packet.mark_ce(),
+                Some(Fault::TrimsInSilence) => drop(packet.trim(packet.len_bytes / 2)),
                 Some(Fault::UsesOtherRng) => {
                     let draw = OTHER_DICE.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                     if draw.is_multiple_of(7) {
@@ -442,6 +461,7 @@ mod tests {
             (Fault::Overtakes, "overtook"),
             (Fault::MarksWhatIsNotCapable, "not ECN-capable"),
             (Fault::MarksInSilence, "changed"),
+            (Fault::TrimsInSilence, "left == right"),
             (Fault::Stalls, "nothing to send"),
             (Fault::Miscounts, ""),
             (Fault::UsesOtherRng, "other decisions"),

@@ -73,6 +73,16 @@ impl Packet for TestPacket {
     fn set_rate_label(&mut self, label: RateLabel) {
         self.rate_label = Some(label);
     }
+
+    /// The packets of every third flow cannot be cut.
+    fn trim(&mut self, len_bytes: u32) -> bool {
+        let FlowKey(flow) = self.flow;
+        let is_cut = !flow.is_multiple_of(3);
+        if is_cut {
+            self.len_bytes = len_bytes;
+        }
+        is_cut
+    }
 }
 
 /// A sink that records, in order.
@@ -82,6 +92,8 @@ pub struct Recorder {
     pub dropped: Vec<(TestPacket, DropReason, bool)>,
     /// Marked packets, with the reason.
     pub marked: Vec<(TestPacket, MarkReason)>,
+    /// Trimmed packets as they are now, with the bytes that were cut off.
+    pub trimmed: Vec<(TestPacket, u32)>,
 }
 
 impl Sink<TestPacket> for Recorder {
@@ -91,6 +103,10 @@ impl Sink<TestPacket> for Recorder {
 
     fn marked(&mut self, packet: &TestPacket, reason: MarkReason) {
         self.marked.push((packet.clone(), reason));
+    }
+
+    fn trimmed(&mut self, packet: &TestPacket, cut_bytes: u32) {
+        self.trimmed.push((packet.clone(), cut_bytes));
     }
 
     fn flow_info(&self) -> &dyn FlowInfo<TestPacket> {

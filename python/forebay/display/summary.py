@@ -328,6 +328,13 @@ def _ended(row: Row, quantity: str) -> str:
     return f"{100 * row[quantity] / ended:.2f}" if ended else "-"
 
 
+def _trims(rows: Sequence[Row]) -> list[Column]:
+    """Return the trimmed packets, if a queue trimmed any."""
+    if "packets_trimmed" not in rows[0]:
+        return []
+    return [Column("trimmed\npackets", [_counted(row, "packets_trimmed") for row in rows], rank=1)]
+
+
 def _queues(queues: Sequence[Row], width: int, most: int) -> list[RenderableType]:
     shown = queues[:most]
     wait = _unit(shown, "wait_mean_s")
@@ -336,6 +343,7 @@ def _queues(queues: Sequence[Row], width: int, most: int) -> list[RenderableType
         Column("arrived\npackets", [_counted(row, "packets_arrived") for row in shown], rank=4),
         Column("dropped\npackets", [_counted(row, "packets_dropped") for row in shown]),
         Column("marked\npackets", [_counted(row, "packets_marked") for row in shown], rank=6),
+        *_trims(shown),
         Column("length mean\npackets", [_value(row, "length_mean_packets", _PLAIN) for row in shown], rank=1),
         Column("length max\npackets", [_counted(row, "length_max_packets") for row in shown], rank=3),
         Column(f"wait mean\n{wait.unit}", [_value(row, "wait_mean_s", wait) for row in shown]),

@@ -72,8 +72,16 @@ impl OneNode {
 
     /// A packet comes by this input.
     pub fn arrive(&mut self, microseconds: u64, input: u32, flow: FlowId) {
-        self.sent[flow as usize] += 1;
-        let packet = packet(at(microseconds), flow);
+        self.arrive_as(packet(at(microseconds), flow), input);
+    }
+
+    /// The same with a packet that a switch may cut.
+    pub fn arrive_trimmable(&mut self, microseconds: u64, input: u32, flow: FlowId) {
+        self.arrive_as(packet(at(microseconds), flow).trimmable(), input);
+    }
+
+    fn arrive_as(&mut self, packet: Packet, input: u32) {
+        self.sent[packet.flow_id() as usize] += 1;
         self.channels.send(Way::to(0), packet.arriving(packet.time, input));
     }
 

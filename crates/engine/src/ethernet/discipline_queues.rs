@@ -19,8 +19,8 @@ pub(crate) struct DisciplineQueues {
     /// Whether they are a single FIFO behind a law, so that later arrivals cannot go first.
     pub is_fifo: bool,
     turns: ClassTurns,
-    /// Dropped packets that still hold memory.
-    pub dropped: Vec<Packet>,
+    /// Dropped packets, and bytes cut off packets, that still hold memory.
+    pub freed: Vec<Freed>,
     pub held: HeldBytes,
     /// Upper limit of the integral of the queue length.
     integrated: Time,
@@ -34,7 +34,7 @@ impl DisciplineQueues {
             is_fifo: matches!(queues[..], [Queue::Law(_)]),
             queues: ClassQueues::new(queues.into_iter().map(Queue::into_discipline).collect()),
             turns: ClassTurns::new(strict_priority),
-            dropped: Vec::new(),
+            freed: Vec::new(),
             held: HeldBytes { class_mask, bytes: vec![[0; SharedMemory::CLASSES]; ports] },
             integrated: Time::ZERO,
         }
@@ -69,9 +69,9 @@ impl DisciplineQueues {
         let QueueRecord { counters, rng, .. } = record;
         self.integrate(counters, now);
         let arriving = Some(counters.arrival_at(row(forwarding, &packet), now));
-        let Self { queues, dropped, held, .. } = self;
+        let Self { queues, freed, held, .. } = self;
         *held.of(&packet) += u64::from(packet.len_bytes());
-        let mut sink = Counting { counters, forwarding, channels: Some(channels), now, arriving, dropped, held };
+        let mut sink = Counting { counters, forwarding, channels: Some(channels), now, arriving, freed, held };
         queues.enqueue(class, packet, &mut Cx { now, rng, sink: &mut sink });
         debug_assert_eq!(self.held.bytes.iter().flatten().sum::<u64>(), self.queues.backlog().bytes);
     }
@@ -86,9 +86,9 @@ impl DisciplineQueues {
     ) -> Option<Packet> {
         let QueueRecord { counters, rng, .. } = record;
         self.integrate(counters, now);
-        let Self { queues, turns, dropped, held, .. } = self;
+        let Self { queues, turns, freed, held, .. } = self;
         let counters = &mut *counters;
-        let mut sink = Counting { counters, forwarding, channels: None, now, arriving: None, dropped, held };
+        let mut sink = Counting { counters, forwarding, channels: None, now, arriving: None, freed, held };
         let (class, packet) = queues.dequeue(&mut Cx { now, rng, sink: &mut sink }, |queues| {
             let candidates = may & set_of(queues, |class| queues.may_send(class, now));
             (candidates != 0).then(|| turns.pick(candidates))
@@ -103,6 +103,15 @@ impl DisciplineQueues {
 /// The classes of `queues` for which `is_in` holds.
 fn set_of(queues: &ClassQueues<Packet>, is_in: impl Fn(usize) -> bool) -> Classes {
     (0..queues.len()).fold(0, |set, class| set | u8::from(is_in(class)) << class)
+}
+
+/// Memory that a discipline gives back.
+#[derive(Clone, Copy)]
+pub(crate) enum Freed {
+    /// All of a packet that was dropped.
+    Dropped(Packet),
+    /// So many bytes of a packet that was cut.
+    Cut(Packet, u32),
 }
 
 /// Queued bytes by input and class.
@@ -123,7 +132,7 @@ fn row(forwarding: &[ForwardingEntry], packet: &Packet) -> usize {
     forwarding[packet.direction_index()].row() as usize
 }
 
-/// Counts drops and marks, and keeps dropped packets.
+/// Counts drops, marks and trims, and keeps what they free.
 struct Counting<'a> {
     counters: &'a mut QueueCounters,
     forwarding: &'a [ForwardingEntry],
@@ -132,7 +141,7 @@ struct Counting<'a> {
     now: Time,
     /// The row of the packet that arrives.
     arriving: Option<usize>,
-    dropped: &'a mut Vec<Packet>,
+    freed: &'a mut Vec<Freed>,
     held: &'a mut HeldBytes,
 }
 
@@ -141,11 +150,17 @@ impl Sink<Packet> for Counting<'_> {
         let dropped = if queued { Dropped::AfterEnqueue } else { Dropped::OnArrival(self.arriving.take()) };
         self.counters.drop_at(row(self.forwarding, &packet), packet.len_bytes(), reason, self.now, dropped);
         *self.held.of(&packet) -= u64::from(packet.len_bytes());
-        self.dropped.push(packet);
+        self.freed.push(Freed::Dropped(packet));
     }
 
     fn marked(&mut self, packet: &Packet, _reason: MarkReason) {
         self.counters.mark_at(row(self.forwarding, packet), self.now);
+    }
+
+    fn trimmed(&mut self, packet: &Packet, cut_bytes: u32) {
+        self.counters.trim(cut_bytes, self.now);
+        *self.held.of(packet) -= u64::from(cut_bytes);
+        self.freed.push(Freed::Cut(*packet, cut_bytes));
     }
 
     fn flow_info(&self) -> &dyn FlowInfo<Packet> {
@@ -181,7 +196,7 @@ mod tests {
             let packet = Packet::new(fields).arriving(time, input);
             queues.enqueue(packet, usize::from(class), &mut record, &forwarding, &channels);
         }
-        assert_eq!((queues.occupied(), queues.dropped.len()), (0b10_0100, 1));
+        assert_eq!((queues.occupied(), queues.freed.len()), (0b10_0100, 1));
         let held = |queues: &DisciplineQueues| [0, 1].map(|input| queues.held.bytes[input].iter().sum::<u64>());
         assert_eq!(held(&queues), [100, 100]);
         let next = queues.dequeue(0xff, time, &mut record, &forwarding).map(|packet| packet.class());

@@ -245,7 +245,7 @@ impl EthernetSwitch {
             let next = ports[number].next_departure(now, forwarding, |packet| rows.is_control(packet.flow_id()));
             let is_managed = self.ports[number].managed.is_some();
             if is_managed {
-                self.drop_managed(number, now, channels);
+                self.free_managed(number, now, channels);
             }
             let Some((packet, start)) = next else { break };
             let is_probe = self.rows.is_control(packet.flow_id());

@@ -1,9 +1,9 @@
 //! A switch of three ports without a network. At 10 Gb/s a frame of 1500 B takes 1.2 us.
 
-use forebay_qdisc::{Ecn, Rate};
+use forebay_qdisc::{Ecn, Queue, Rate, Trimming, TrimmingConfig};
 use forebay_records::random::stream;
 use forebay_switching::{BufferPolicyConfig, PauseConfig, PauseSender, SharedMemoryConfig};
-use forebay_units::Bytes;
+use forebay_units::{Bytes, QueueSize};
 
 use super::*;
 use crate::driver::inbox::Arrivals;
@@ -11,6 +11,7 @@ use crate::driver::node::{Node as _, NodeId};
 use crate::driver::routes::{Destinations, Routes, TableBuilder, Way};
 use crate::driver::ties::Salts;
 use crate::ethernet::control::ControlPort;
+use crate::ethernet::discipline_queues::DisciplineQueues;
 use crate::ethernet::output_queues::OutputQueues;
 use crate::ethernet::pause::{PauseRx, PauseTx};
 use crate::ethernet::port::SwitchPortParts;
@@ -52,9 +53,11 @@ fn spec(flow_control: FlowControl, strict_priority: bool) -> EthernetSwitchSpec 
     }
 }
 
-fn switch(spec: &EthernetSwitchSpec, measured: MeasuredInterval) -> EthernetSwitch {
+/// `queue` is that of port 2.
+fn switch(spec: &EthernetSwitchSpec, measured: MeasuredInterval, mut queue: Option<Queue<Packet>>) -> EthernetSwitch {
     let classes = if spec.strict_priority { SharedMemory::CLASSES } else { 1 };
     let port = |number: u32| {
+        let queue = if number == 2 { queue.take() } else { None };
         let rows = if number == 2 { vec![0, 2] } else { Vec::new() };
         let counters = QueueCounters::with_rows(measured, rows);
         SwitchPort::new(SwitchPortParts {
@@ -63,7 +66,7 @@ fn switch(spec: &EthernetSwitchSpec, measured: MeasuredInterval) -> EthernetSwit
             incoming: PORTS as u32 + number,
             service: ServiceRate::new(LINE, Vec::new()),
             queues: OutputQueues::new(spec.arbiter, PORTS, classes, spec.strict_priority),
-            managed: None,
+            managed: queue.map(|queue| Box::new(DisciplineQueues::new(vec![queue], PORTS, false))),
             point: None,
             record: QueueRecord::new("fifo".to_owned(), counters, stream(1, "port")),
         })
@@ -76,8 +79,17 @@ fn switch(spec: &EthernetSwitchSpec, measured: MeasuredInterval) -> EthernetSwit
 
 /// Runs a switch to the end with these arrivals. Also returns the frames that each neighbour received.
 fn run(spec: &EthernetSwitchSpec, arrivals: &[Packet]) -> (EthernetSwitch, Vec<Vec<Packet>>) {
+    run_under(None, spec, arrivals)
+}
+
+/// The same with a discipline at port 2.
+fn run_under(
+    queue: Option<Queue<Packet>>,
+    spec: &EthernetSwitchSpec,
+    arrivals: &[Packet],
+) -> (EthernetSwitch, Vec<Vec<Packet>>) {
     let measured = MeasuredInterval { from: Time::ZERO, to: END };
-    let mut switch = switch(spec, measured);
+    let mut switch = switch(spec, measured, queue);
     let routes = Routes::new(Destinations::new(vec![0; ROWS.directions(6)], Vec::new()), TableBuilder::default());
     let inputs: Vec<Arrivals> =
         [1, 1, 1, PORTS as u32].map(|inputs| Arrivals::ByLink(Salts::new(0..inputs))).into_iter().collect();
@@ -133,4 +145,21 @@ fn the_higher_class_of_one_instant_goes_first_and_no_frame_is_interrupted() {
     let (_, received) = run(&spec(FlowControl::None, true), &arrivals);
     let classes: Vec<u8> = received[2].iter().map(Packet::class).collect();
     assert_eq!(classes, [6, 1, 7, 0]);
+}
+
+/// The memory of an input has room for three whole frames and two that were cut.
+#[test]
+fn a_frame_that_is_cut_frees_memory_for_others() {
+    let mut spec = spec(FlowControl::None, false);
+    spec.memory.share = Bytes(4700);
+    let config = TrimmingConfig { limit: QueueSize::Packets(1), header: Bytes(100), ..TrimmingConfig::default() };
+    let queue = Queue::Discipline(Box::new(Trimming::new(&config, LINE, 0).unwrap()));
+    let arrivals = [0, 10, 20, 30, 40].map(|nanoseconds| frame(0, 0, 0, nanoseconds).trimmable());
+    let (mut switch, received) = run_under(Some(queue), &spec, &arrivals);
+    let lengths: Vec<u32> = received[2].iter().map(Packet::len_bytes).collect();
+    assert_eq!(lengths, [1500, 100, 100, 100, 1500]);
+    let counters = &switch.ports[2].record.counters;
+    assert_eq!((counters.trimmed, counters.bytes_trimmed, counters.dropped_total), (3, 4200, 0));
+    switch.release_all(END);
+    assert_eq!(switch.memory.total(), 0);
 }

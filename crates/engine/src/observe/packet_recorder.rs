@@ -124,6 +124,15 @@ impl PacketRecorder {
         }
     }
 
+    /// A queued packet has this length from now on.
+    pub fn trim(&mut self, key: PacketKey, len_bytes: u32) {
+        if let Some((packet, _)) = self.find(key)
+            && let Some(traits) = self.queued.get_mut(&(key, packet))
+        {
+            traits.len_bytes = len_bytes;
+        }
+    }
+
     /// The packet that has just joined the queue is marked.
     pub fn mark_latest(&mut self, traits: Traits, now: Time) {
         self.log.add(now, Recorded { packet: self.next - 1, traits, event: PacketEvent::Marked });

@@ -124,6 +124,8 @@ pub(crate) struct QueueCounters {
     pub dropped: [u64; DROP_REASONS],
     pub bytes_dropped: u64,
     pub marked: u64,
+    pub trimmed: u64,
+    pub bytes_trimmed: u64,
     flows: Vec<FlowAtQueue>,
     /// [`Packet::direction_index`] of the first row, if rows are in order.
     first: usize,
@@ -149,6 +151,8 @@ impl QueueCounters {
             dropped: [0; DROP_REASONS],
             bytes_dropped: 0,
             marked: 0,
+            trimmed: 0,
+            bytes_trimmed: 0,
             flows: Vec::new(),
             first: 0,
             shift: 1,
@@ -315,6 +319,14 @@ impl QueueCounters {
         if self.measured.contains(now) {
             self.marked += 1;
             self.row(row).marked += 1;
+        }
+    }
+
+    /// Counts a packet that arrives or is queued, and is cut by so many bytes. It has one fate with or without them.
+    pub fn trim(&mut self, cut_bytes: u32, now: Time) {
+        if self.measured.contains(now) {
+            self.trimmed += 1;
+            self.bytes_trimmed += u64::from(cut_bytes);
         }
     }
 

@@ -281,6 +281,8 @@ impl Report {
         }
         queues.marked.push(totals.marked);
         queues.bytes_dropped.push(counters.bytes_dropped);
+        queues.trimmed[0].push(counters.trimmed);
+        queues.trimmed[1].push(counters.bytes_trimmed);
         queues.mean_packets.push(counters.mean_length_packets());
         queues.mean_bytes.push(counters.mean_length_bytes());
         queues.longest.push(counters.longest);

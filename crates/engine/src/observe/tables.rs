@@ -16,6 +16,8 @@ pub(crate) struct QueueTable {
     pub by_reason: [Vec<u64>; DropReason::ALL.len()],
     pub marked: Vec<u64>,
     pub bytes_dropped: Vec<u64>,
+    /// Packets that were cut, and the bytes that were cut off them.
+    pub trimmed: [Vec<u64>; 2],
     pub mean_packets: Vec<f64>,
     pub mean_bytes: Vec<f64>,
     pub longest: Vec<u64>,
@@ -70,6 +72,11 @@ impl QueueTable {
         table.push("bytes_dropped", Column::Count(self.bytes_dropped));
         for (reason, column) in DropReason::ALL.iter().zip(self.by_reason) {
             table.push(reason.column(), Column::Count(column));
+        }
+        if self.trimmed[0].iter().any(|&packets| packets > 0) {
+            let [packets, bytes] = self.trimmed;
+            table.push("packets_trimmed", Column::Count(packets));
+            table.push("bytes_trimmed", Column::Count(bytes));
         }
         table.push("length_mean_packets", Column::Float(self.mean_packets));
         table.push("length_mean_bytes", Column::Float(self.mean_bytes));

@@ -112,7 +112,7 @@ impl Discipline<Packet> for WatchedDiscipline {
     }
 }
 
-/// Records drops and marks on their way to the sink of the port.
+/// Records drops, marks and trims on their way to the sink of the port.
 struct RecordingSink<'a> {
     sink: &'a mut dyn Sink<Packet>,
     recorder: &'a SharedRecorder,
@@ -135,6 +135,11 @@ impl Sink<Packet> for RecordingSink<'_> {
     fn marked(&mut self, packet: &Packet, reason: MarkReason) {
         self.recorder.lock().mark(PacketKey::of(packet), self.now);
         self.sink.marked(packet, reason);
+    }
+
+    fn trimmed(&mut self, packet: &Packet, cut_bytes: u32) {
+        self.recorder.lock().trim(PacketKey::of(packet), packet.len_bytes());
+        self.sink.trimmed(packet, cut_bytes);
     }
 
     fn flow_info(&self) -> &dyn FlowInfo<Packet> {

@@ -6,7 +6,7 @@ use crate::driver::node::Channels;
 use crate::observe::queue_counters::{Dropped, QueueCounters};
 use crate::packet::Packet;
 
-/// Counts drops and marks, and frees the SACK blocks of dropped ACKs.
+/// Counts drops, marks and trims, and frees the SACK blocks of dropped ACKs.
 pub(crate) struct CountingSink<'a> {
     pub counters: &'a mut QueueCounters,
     pub channels: &'a mut Channels,
@@ -24,6 +24,10 @@ impl Sink<Packet> for CountingSink<'_> {
 
     fn marked(&mut self, packet: &Packet, _reason: MarkReason) {
         self.counters.mark(packet, self.now);
+    }
+
+    fn trimmed(&mut self, _packet: &Packet, cut_bytes: u32) {
+        self.counters.trim(cut_bytes, self.now);
     }
 
     fn flow_info(&self) -> &dyn FlowInfo<Packet> {

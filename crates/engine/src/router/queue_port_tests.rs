@@ -1,7 +1,8 @@
 //! A discipline that sends the latest packet first, at a port by itself. A packet takes a millisecond.
 
-use forebay_qdisc::{Backlog, Cake, CakeAckFilter, CakeConfig, DropReason, Ecn, Rate};
+use forebay_qdisc::{Backlog, Cake, CakeAckFilter, CakeConfig, DropReason, Ecn, Rate, Trimming, TrimmingConfig};
 use forebay_tcp::SackBlocks;
+use forebay_units::{Bytes, QueueSize};
 
 use super::*;
 use crate::driver::one_node::{OneNode, PACKET_BYTES, at, link, no_checkpoints, record};
@@ -72,6 +73,32 @@ fn a_drop_is_that_of_the_packet_dropped_and_all_are_accounted_for() {
     let result = bench.finish(&["link"]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(result.queue_flows.counts("packets_dropped"), [0, 1, 0, 0]);
     assert_eq!(result.queue_flows.counts("packets_arrived"), [1, 1, 1, 2]);
+}
+
+/// Headers go first and take less time, and the queue's mean length has the bytes that were cut no more.
+#[test]
+fn a_packet_that_does_not_fit_is_cut_and_counted() {
+    let config = TrimmingConfig { limit: QueueSize::Packets(1), header: Bytes(100), ..TrimmingConfig::default() };
+    let trimming = Trimming::new(&config, Rate::megabits(8), 1).unwrap();
+    let port = QueuePort::new(link(0, 1), no_checkpoints(), record(), Box::new(trimming));
+    let mut bench = OneNode::new(Box::new(port), [1, 2], 1);
+    for (microseconds, flow) in [(0, 0), (100, 1)] {
+        bench.arrive_trimmable(microseconds, 0, flow);
+    }
+    // Does not fit, and cannot be cut, unless the one that waits is.
+    bench.arrive(200, 0, 2);
+    for (microseconds, flow) in [(300, 3), (400, 3)] {
+        bench.arrive_trimmable(microseconds, 0, flow);
+    }
+    let left = bench.run(1_000_000);
+    let times: Vec<u64> = left.iter().map(|(_, microseconds, _)| *microseconds).collect();
+    let result = bench.finish(&["link"]).unwrap_or_else(|error| panic!("{error}"));
+    let [trimmed, bytes] = ["packets_trimmed", "bytes_trimmed"].map(|column| result.queues.counts(column)[0]);
+    let dropped = result.queues.counts("packets_dropped")[0];
+    assert_eq!((trimmed + dropped, bytes), (3, 900 * trimmed));
+    let headers = (1..=trimmed).map(|number| 1000 + 100 * number);
+    let data = 2000 + 100 * trimmed;
+    assert_eq!(times, [1000].into_iter().chain(headers).chain([data]).collect::<Vec<_>>());
 }
 
 /// The options of an ACK that a discipline takes out of its queue are free again, and it is accounted for.

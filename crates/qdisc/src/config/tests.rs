@@ -172,6 +172,10 @@ fn the_limits_of_queues_inside_bound_a_queue() {
     ] {
         assert_eq!(read(text).limits(), limits, "{text}");
     }
+    let trimming = |text: &str| read(text).limits();
+    assert_eq!(trimming("trimming = {}"), Some([QueueSize::Packets(8), QueueSize::Bytes(144_000)].to_vec()));
+    assert_eq!(trimming("trimming = { limit = '9 KB' }"), Some([9000, 18_000].map(QueueSize::Bytes).to_vec()));
+    assert_eq!(trimming("trimming = { header_limit = '5 packets' }"), packets(&[8, 5]));
     let bytes = |bytes| Some([QueueSize::Bytes(bytes)].to_vec());
     assert_eq!(read("cake = { bandwidth = '10 Mbps' }").limits(), bytes(4 << 20));
     // Four round trips of 100 ms.

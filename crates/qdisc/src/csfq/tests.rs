@@ -54,6 +54,7 @@ impl Sink<Labelled> for Drops {
         *self.0.entry((packet.flow, reason)).or_default() += 1;
     }
     fn marked(&mut self, _packet: &Labelled, _reason: MarkReason) {}
+    fn trimmed(&mut self, _packet: &Labelled, _cut_bytes: u32) {}
     fn flow_info(&self) -> &dyn FlowInfo<Labelled> {
         &FlowKeysOnly
     }

@@ -5,6 +5,7 @@ use forebay_switching::{Frame, MemoryFull};
 
 use crate::driver::node::Channels;
 use crate::ethernet::departures::Departure;
+use crate::ethernet::discipline_queues::Freed;
 use crate::ethernet::port::SwitchPort;
 use crate::ethernet::switch::{EthernetSwitch, begin_probe, release};
 use crate::observe::packet_recorder::Traits;
@@ -121,22 +122,28 @@ impl EthernetSwitch {
         };
         managed.enqueue(packet, class, &mut port.record, forwarding, channels);
         let is_fifo = managed.is_fifo;
-        self.drop_managed(output, now, channels);
+        self.free_managed(output, now, channels);
         let port = &mut self.ports[output];
         port.note(port.waiting(now), now);
         if is_fifo { self.look_at(output, now, channels) } else { self.choose_later(output, now) }
     }
 
-    /// Releases the memory of packets that the disciplines of a port have dropped.
+    /// Releases the memory of packets that the disciplines of a port have dropped or cut.
     #[inline]
-    pub(super) fn drop_managed(&mut self, number: usize, now: Time, channels: &mut Channels) {
-        while let Some(packet) = self.ports[number].managed.as_mut().and_then(|managed| managed.dropped.pop()) {
-            channels.release(&packet);
+    pub(super) fn free_managed(&mut self, number: usize, now: Time, channels: &mut Channels) {
+        while let Some(freed) = self.ports[number].managed.as_mut().and_then(|managed| managed.freed.pop()) {
+            let (packet, len_bytes) = match freed {
+                Freed::Dropped(packet) => {
+                    channels.release(&packet);
+                    (packet, packet.len_bytes())
+                }
+                Freed::Cut(packet, cut_bytes) => (packet, cut_bytes),
+            };
             if self.sampled {
                 self.ports[number].integrate_length(self.memory.of_output(number), now);
             }
             let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));
-            self.memory.release(Frame { input, class, output: number, len_bytes: packet.len_bytes() });
+            self.memory.release(Frame { input, class, output: number, len_bytes });
             self.watch_memory(input, class, now, now, channels);
         }
     }
