@@ -64,6 +64,8 @@ const ONE_PACKET: u64 = 1 << 20;
 pub(crate) struct LinkRecord {
     /// Its place in the order in which links were added.
     number: u32,
+    /// Whether a host is at the far end.
+    leads_to_host: bool,
     pub rate: Rate,
     /// The length before the last one and its transmission time: data and control frames come in turn.
     memo_before: (u32, Span),
@@ -103,6 +105,7 @@ impl Link {
     pub fn new(number: u32, rate: Rate, propagation: Span, input: u32, way: Way) -> Self {
         let record = LinkRecord {
             number,
+            leads_to_host: false,
             rate,
             memo_before: (0, Span::ZERO),
             hops: 0,
@@ -154,6 +157,16 @@ impl Link {
         let checkpoints = checkpoints.unwrap_or_else(|| Checkpoints::new(None, None));
         let series = UtilizationSeries { checkpoints, sampled: Span::ZERO, values: Vec::new() };
         self.record.utilization = Some(Box::new(series));
+    }
+
+    /// A host is at the far end.
+    pub fn set_leads_to_host(&mut self) {
+        self.record.leads_to_host = true;
+    }
+
+    /// Whether a host is at the far end.
+    pub fn leads_to_host(&self) -> bool {
+        self.record.leads_to_host
     }
 
     pub fn number(&self) -> u32 {

@@ -79,8 +79,9 @@ forebay_units::configuration! {
         pub trimming: bool = true;
         /// The first window. Default: 1.5 bandwidth-delay products of the flow's path.
         pub first_window: Option<Bytes> = None;
-        /// Whether the pacer of a receiver slows down when the fabric is slower than its hosts. With RCCC only.
-        pub adapts_to_fabric: bool = false;
+        /// How many times slower the fabric is than its hosts. Above 1, and with RCCC, the pacer of a receiver follows
+        /// marks and trims in the fabric. The source does so with RCCC alone.
+        pub oversubscription: u32 = 1;
         /// The longest round trip of the network. Default: of a full packet between the hosts of all such flows.
         pub round_trip: Option<Span> = None;
         /// Time after which a packet without answer is sent again. Default: 15 us and six times that of a full queue.
@@ -100,7 +101,8 @@ impl UecConfig {
         let fits = |window: Bytes| (self.packet.0..=1 << 40).contains(&window.0);
         require(self.first_window.is_none_or(fits), "first_window", "be a `packet` or more, and at most 1 TiB")?;
         let has_receiver_control = self.control.parts().1;
-        require(!self.adapts_to_fabric || has_receiver_control, "adapts_to_fabric", "be false without RCCC")?;
+        require((1..=1_000).contains(&self.oversubscription), "oversubscription", "be from 1 to 1000")?;
+        require(self.oversubscription == 1 || has_receiver_control, "oversubscription", "be 1 without RCCC")?;
         require(self.round_trip.is_none_or(|span| span > Span::ZERO), "round_trip", "be more than 0")?;
         require(self.timeout.is_none_or(|span| span > Span::ZERO), "timeout", "be more than 0")
     }
@@ -116,7 +118,7 @@ impl UecConfig {
             .with_paths(self.load_balancing, self.paths);
         UecNetwork {
             timeout: self.timeout.unwrap_or(network.timeout),
-            adapts_to_fabric: self.adapts_to_fabric,
+            oversubscription: self.oversubscription,
             first_window: self.first_window.map(|window| window.0),
             ..network
         }
@@ -132,14 +134,16 @@ pub struct UecNetwork {
     pub line_rate: Rate,
     /// The longest round trip: of full packets, without queues.
     pub round_trip: Span,
+    /// Whether switches may cut off the payload of data packets.
+    pub has_trimming: bool,
     /// The retransmission timeout.
     pub timeout: Span,
     /// The sender's congestion control.
     pub sender_control: SenderControl,
     /// The receiver grants credit (RCCC).
     pub has_receiver_control: bool,
-    /// The pacer of a receiver slows down when the fabric is slower than its hosts.
-    pub adapts_to_fabric: bool,
+    /// How many times slower the fabric is than its hosts. Above 1, the pacer of a receiver adapts to it.
+    pub oversubscription: u32,
     /// The first window in bytes. Default: 1.5 bandwidth-delay products of the path.
     pub first_window: Option<u64>,
     /// The choice of entropies, and their number.
@@ -159,10 +163,11 @@ impl UecNetwork {
             mtu_bytes,
             line_rate,
             round_trip,
+            has_trimming: true,
             timeout: Span::ZERO,
             sender_control: SenderControl::Nscc,
             has_receiver_control: false,
-            adapts_to_fabric: false,
+            oversubscription: 1,
             first_window: None,
             balancing: LoadBalancing::Mixed,
             paths: 64,
@@ -177,6 +182,7 @@ impl UecNetwork {
     #[must_use]
     pub fn with_packets(mut self, mtu_bytes: u32, has_trimming: bool) -> Self {
         self.mtu_bytes = mtu_bytes.clamp(HEADER_BYTES + 1, MAX_MTU_BYTES);
+        self.has_trimming = has_trimming;
         let queue_bytes = self.queue_bytes(has_trimming);
         self.timeout = Span::from_microseconds(15) + self.line_rate.transmission_time(6 * queue_bytes);
         self.law = NsccLaw::new(self.line_rate, self.round_trip, self.payload_bytes(), self.mtu_bytes, has_trimming);
@@ -331,13 +337,17 @@ mod tests {
             UecConfig { packet: Bytes(64), ..config },
             UecConfig { paths: 48, ..config },
             UecConfig { first_window: Some(Bytes(4_149)), ..config },
-            UecConfig { adapts_to_fabric: true, ..config },
+            UecConfig { oversubscription: 4, ..config },
+            UecConfig { oversubscription: 0, ..config },
             UecConfig { round_trip: Some(Span::ZERO), ..config },
             UecConfig { timeout: Some(Span::ZERO), ..config },
         ]
         .map(|config| config.validate().unwrap_err().field);
-        assert_eq!(fields, ["packet", "paths", "first_window", "adapts_to_fabric", "round_trip", "timeout"]);
-        assert!(UecConfig { adapts_to_fabric: true, control: UecControl::Both, ..config }.validate().is_ok());
+        assert_eq!(
+            fields,
+            ["packet", "paths", "first_window", "oversubscription", "oversubscription", "round_trip", "timeout"]
+        );
+        assert!(UecConfig { oversubscription: 4, control: UecControl::Both, ..config }.validate().is_ok());
     }
 
     #[test]

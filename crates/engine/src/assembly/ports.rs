@@ -5,7 +5,7 @@ use std::sync::Arc;
 use forebay_qdisc::{Queue, Rate};
 use forebay_records::random::stream;
 
-use crate::assembly::graph::Graph;
+use crate::assembly::graph::{Graph, Kind};
 use crate::assembly::ways::{PortPlan, Ways};
 use crate::driver::node::Node;
 use crate::driver::routes::Way;
@@ -98,6 +98,9 @@ impl Ports<'_> {
         let mut link = Link::new(number, rate, propagation, graph.inputs[number as usize], way);
         let LinkExtras { queue, class_queues, trace, watched_flows, mut service, opportunities, framing, impairments } =
             links.extras.remove(&number).unwrap_or_default();
+        if matches!(graph.kind(edge.to), Kind::Host | Kind::Adapter) {
+            link.set_leads_to_host();
+        }
         let name = links.name(number);
         if impairments.are_some() {
             let rng = stream(*seed, &format!("link/{name}/impairments"));

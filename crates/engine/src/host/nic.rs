@@ -36,6 +36,8 @@ pub(crate) struct Outgoing {
     pub header: Header,
     pub wire_bytes: u32,
     pub is_retransmission: bool,
+    /// Whether a switch may cut off its payload.
+    pub is_trimmable: bool,
 }
 
 /// A control packet to the other end of a flow.
@@ -44,6 +46,26 @@ pub(crate) struct Control {
     pub place: u32,
     pub header: Header,
     pub wire_bytes: u32,
+}
+
+/// A flow that its receiver asks for packets: its place among those that end here. The requests take its paths in turn.
+#[derive(Clone, Copy, Default)]
+struct Pulled {
+    place: u32,
+    path: u16,
+    /// A power of two, less 1.
+    last_path: u16,
+}
+
+impl Pulled {
+    fn new(place: u32, paths: u16) -> Self {
+        Self { place, path: 0, last_path: paths.max(1) - 1 }
+    }
+
+    fn next_path(&mut self) -> u16 {
+        self.path = self.path.wrapping_add(1) & self.last_path;
+        self.path
+    }
 }
 
 /// A data packet, or what is left of one, at its destination.
@@ -367,7 +389,7 @@ impl<T: Transport> Nic<T> {
 
     fn send_control(&mut self, queued: Queued, now: Time, out: &mut Outbox<'_>) {
         let [source, sink] = self.places[queued.flow as usize];
-        let packet = self.send(queued, Ecn::NotCapable, now, out);
+        let packet = self.send(queued, (Ecn::NotCapable, false), now, out);
         if packet.is_ack() {
             self.receiving[sink as usize].parts.counters.count.acks_sent += 1;
         } else {
@@ -381,15 +403,15 @@ impl<T: Transport> Nic<T> {
         *is_ready = false;
         let Some(sender) = sender else { return };
         let next = T::next_packet(sender, &parts.message.network, now, waiting, &mut parts.rng);
-        if let Some(Outgoing { header, wire_bytes, is_retransmission }) = next {
+        if let Some(Outgoing { header, wire_bytes, is_retransmission, is_trimmable }) = next {
             let queued = Queued { flow: parts.flow, class: parts.class, flags: 0, header, wire_bytes };
-            let packet = self.send(queued, Ecn::Capable0, now, out);
+            let packet = self.send(queued, (Ecn::Capable0, is_trimmable), now, out);
             self.sending[place as usize].parts.counters.sent(&packet, is_retransmission);
         }
         self.follow(place, now);
     }
 
-    fn send(&mut self, queued: Queued, ecn: Ecn, now: Time, out: &mut Outbox<'_>) -> Packet {
+    fn send(&mut self, queued: Queued, (ecn, is_trimmable): (Ecn, bool), now: Time, out: &mut Outbox<'_>) -> Packet {
         let Queued { flow, class, flags, header, wire_bytes } = queued;
         let packet = Packet::new(PacketFields {
             time: now,
@@ -402,6 +424,7 @@ impl<T: Transport> Nic<T> {
             class,
             ecn,
         });
+        let packet = if is_trimmable { packet.trimmable() } else { packet };
         self.free_at = now.saturating_add(self.line_rate.transmission_time(u64::from(wire_bytes)));
         out.send(packet);
         packet

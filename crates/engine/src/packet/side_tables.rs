@@ -120,6 +120,13 @@ impl SideTables {
         }
     }
 
+    /// A packet has lost its payload at a port that leads to a host, or not.
+    pub fn note_trimmed(&mut self, packet: &Packet, is_last_hop: bool) {
+        if packet.has_header() {
+            self.headers.get_mut(packet.number()).trimmed_at_last_hop = is_last_hop;
+        }
+    }
+
     /// By this a packet chooses among equal paths, in addition to its flow; 0 without a header.
     #[inline]
     #[must_use]

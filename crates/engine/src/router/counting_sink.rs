@@ -13,6 +13,8 @@ pub(crate) struct CountingSink<'a> {
     pub now: Time,
     /// The row of the packet that arrives.
     pub arriving: Option<usize>,
+    /// Whether the port leads to a host.
+    pub is_last_hop: bool,
 }
 
 impl Sink<Packet> for CountingSink<'_> {
@@ -26,8 +28,9 @@ impl Sink<Packet> for CountingSink<'_> {
         self.counters.mark(packet, self.now);
     }
 
-    fn trimmed(&mut self, _packet: &Packet, cut_bytes: u32) {
+    fn trimmed(&mut self, packet: &Packet, cut_bytes: u32) {
         self.counters.trim(cut_bytes, self.now);
+        self.channels.tables.note_trimmed(packet, self.is_last_hop);
     }
 
     fn flow_info(&self) -> &dyn FlowInfo<Packet> {

@@ -63,8 +63,9 @@ impl Transmitter<Packet> for Connected<'_> {
 
     #[inline]
     fn ask(&mut self, now: Time, queue: &mut dyn Discipline<Packet>) -> Served<Packet> {
+        let is_last_hop = self.sender.link.leads_to_host();
         let QueueRecord { counters, rng, .. } = &mut self.sender.record;
-        let mut sink = CountingSink { counters, channels: self.channels, now, arriving: None };
+        let mut sink = CountingSink { counters, channels: self.channels, now, arriving: None, is_last_hop };
         queue.dequeue(&mut Cx { now, rng, sink: &mut sink })
     }
 
@@ -168,7 +169,8 @@ impl QueuePort {
         sender.integrate(now, &**discipline);
         let QueueRecord { counters, rng, .. } = &mut sender.record;
         let arriving = Some(counters.arrival(packet));
-        let mut sink = CountingSink { counters, channels, now, arriving };
+        let is_last_hop = sender.link.leads_to_host();
+        let mut sink = CountingSink { counters, channels, now, arriving, is_last_hop };
         discipline.enqueue(*packet, &mut Cx { now, rng, sink: &mut sink });
         if !server.is_sending() {
             *chooses_at = Some(now);

@@ -96,8 +96,8 @@ impl RdmaTransport {
     #[must_use]
     pub fn sprays(&self) -> bool {
         match self {
-            Self::Uec(network) => network.paths > 1,
-            Self::Ndp(network) => network.paths > 1,
+            // With one path, too, the packets and not the name of the flow choose it.
+            Self::Uec(_) | Self::Ndp(_) => true,
             // Few controllers change the path of a flow, but each may.
             Self::Roce(network) => network.config.control.changes_paths(),
         }

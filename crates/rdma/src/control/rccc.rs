@@ -258,6 +258,9 @@ impl Credit {
 #[derive(Clone, Copy, Debug)]
 pub struct OversubscribedControl {
     share: f64,
+    /// The least share, and its increase in a round trip.
+    least: f64,
+    increase: f64,
     /// The average share of marked packets.
     marked_share: f64,
     quiet_intervals: u32,
@@ -267,10 +270,19 @@ pub struct OversubscribedControl {
     trimmed: u32,
 }
 
-impl Default for OversubscribedControl {
-    fn default() -> Self {
+impl OversubscribedControl {
+    const GAIN: f64 = 0.5;
+    const TARGET: f64 = 0.3;
+    const DECREASE: f64 = 0.5;
+
+    /// For a fabric that is `ratio` times slower than its hosts.
+    #[must_use]
+    pub fn new(ratio: u32) -> Self {
+        let ratio = f64::from(ratio.max(1));
         Self {
             share: 1.0,
+            least: (0.8 / ratio).max(0.01),
+            increase: 0.1 / ratio,
             marked_share: 0.0,
             quiet_intervals: 0,
             packets: 0,
@@ -279,13 +291,12 @@ impl Default for OversubscribedControl {
             trimmed: 0,
         }
     }
-}
 
-impl OversubscribedControl {
-    const GAIN: f64 = 0.5;
-    const TARGET: f64 = 0.3;
-    const DECREASE: f64 = 0.5;
-    const INCREASE: f64 = 0.01;
+    /// Whether the whole rate is used and nothing has arrived in this round trip.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.share >= 1.0 && self.packets == 0
+    }
 
     /// A data packet has arrived, whole or trimmed.
     pub fn on_packet(&mut self, is_marked: bool) {
@@ -315,11 +326,12 @@ impl OversubscribedControl {
         if is_trimmed || is_marked {
             self.quiet_intervals = 0;
         } else {
-            // From 2^7 on, the step is more than the whole rate.
-            self.share += Self::INCREASE * f64::from(1_u32 << self.quiet_intervals.min(7));
-            self.quiet_intervals = if self.marked == 0 { self.quiet_intervals + 1 } else { 0 };
+            // After so many doublings the step is more than the whole rate.
+            let doublings = if self.marked == 0 { self.quiet_intervals.min(20) } else { 0 };
+            self.share += self.increase * f64::from(1_u32 << doublings);
+            self.quiet_intervals += 1;
         }
-        self.share = self.share.clamp(0.01, 1.0);
+        self.share = self.share.clamp(self.least, 1.0);
         (self.packets, self.marked, self.trimmed, self.trimmed_elsewhere) = (0, 0, 0, 0);
         self.share
     }
@@ -407,7 +419,7 @@ mod tests {
 
     #[test]
     fn trims_and_marks_lower_the_share_and_quiet_round_trips_raise_it() {
-        let mut control = OversubscribedControl::default();
+        let mut control = OversubscribedControl::new(10);
         for packet in 0..100 {
             control.on_packet(false);
             if packet < 30 {

@@ -137,7 +137,10 @@ impl EthernetSwitch {
                     channels.release(&packet);
                     (packet, packet.len_bytes())
                 }
-                Freed::Cut(packet, cut_bytes) => (packet, cut_bytes),
+                Freed::Cut(packet, cut_bytes) => {
+                    channels.tables.note_trimmed(&packet, self.ports[number].link.leads_to_host());
+                    (packet, cut_bytes)
+                }
             };
             if self.sampled {
                 self.ports[number].integrate_length(self.memory.of_output(number), now);

@@ -6,7 +6,7 @@ use forebay_qdisc::{Rate, Time};
 use forebay_rdma::{NDP_HEADER_BYTES, NdpNetwork, NdpPacket, NdpPullQueue, NdpReceiver, NdpSender};
 use rand_pcg::rand_core::Rng;
 
-use crate::host::nic::{Arrival, Control, Message, Outgoing, Transport};
+use crate::host::nic::{Arrival, Control, Message, Outgoing, Pulled, Transport};
 use crate::packet::header::Header;
 use crate::spec::RdmaTransport;
 
@@ -14,8 +14,8 @@ use crate::spec::RdmaTransport;
 pub(crate) struct Ndp {
     /// `None` where no flows end.
     pulls: Option<NdpPullQueue>,
-    /// The places of the flows, by their numbers at the pull queue, and the path of the last pull.
-    flows: Vec<(u32, u16)>,
+    /// The flows by their numbers at the pull queue.
+    flows: Vec<Pulled>,
 }
 
 /// A flow at its destination, with its number at the pull queue.
@@ -48,8 +48,8 @@ impl Transport for Ndp {
         NdpSender::new(message.bytes, &message.network, rng)
     }
 
-    fn receiver(&mut self, _message: &Message<Self>, place: u32) -> Receiver {
-        self.flows.push((place, 0));
+    fn receiver(&mut self, message: &Message<Self>, place: u32) -> Receiver {
+        self.flows.push(Pulled::new(place, message.network.paths));
         Receiver { packets: NdpReceiver::default(), pulled: self.pulls.as_mut().map_or(0, NdpPullQueue::add) }
     }
 
@@ -66,7 +66,7 @@ impl Transport for Ndp {
     ) -> Option<Outgoing> {
         let packet = sender.next_packet(now, rng, network)?;
         let NdpPacket { wire_bytes, is_retransmission, .. } = packet;
-        Some(Outgoing { header: Header::NdpData(packet), wire_bytes, is_retransmission })
+        Some(Outgoing { header: Header::NdpData(packet), wire_bytes, is_retransmission, is_trimmable: true })
     }
 
     fn is_complete(sender: &NdpSender, network: &NdpNetwork) -> bool {
@@ -122,9 +122,8 @@ impl Transport for Ndp {
 
     fn on_host_timer(&mut self, now: Time) -> Option<Control> {
         let pull = self.pulls.as_mut()?.on_timer(now)?;
-        // Pulls take the paths in turn.
-        let (place, path) = &mut self.flows[pull.flow as usize];
-        *path = path.wrapping_add(1);
-        Some(Control { place: *place, header: Header::NdpPull(pull.number, *path), wire_bytes: NDP_HEADER_BYTES })
+        let flow = &mut self.flows[pull.flow as usize];
+        let header = Header::NdpPull(pull.number, flow.next_path());
+        Some(Control { place: flow.place, header, wire_bytes: NDP_HEADER_BYTES })
     }
 }

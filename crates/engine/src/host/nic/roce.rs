@@ -80,7 +80,8 @@ impl Transport for Roce {
     ) -> Option<Outgoing> {
         let Next::Send(packet) = sender.pair.next_packet(now, &network.config) else { return None };
         let DataPacket { wire_bytes, is_retransmission, .. } = packet;
-        Some(Outgoing { header: Header::RoceData(packet, sender.entropy), wire_bytes, is_retransmission })
+        let header = Header::RoceData(packet, sender.entropy);
+        Some(Outgoing { header, wire_bytes, is_retransmission, is_trimmable: false })
     }
 
     fn is_complete(sender: &Sender, _network: &RoceNetwork) -> bool {

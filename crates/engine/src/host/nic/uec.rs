@@ -9,7 +9,7 @@ use forebay_rdma::{
 };
 use rand_pcg::rand_core::Rng;
 
-use crate::host::nic::{Arrival, Control, Message, Outgoing, Transport};
+use crate::host::nic::{Arrival, Control, Message, Outgoing, Pulled, Transport};
 use crate::packet::header::Header;
 use crate::spec::RdmaTransport;
 
@@ -21,8 +21,8 @@ pub(crate) struct Uec {
 /// The pacer of a host whose receivers grant credit.
 struct Pacer {
     pulls: PullPacer,
-    /// The places of the flows, by their numbers at the pacer.
-    flows: Vec<(u32, u16)>,
+    /// The flows by their numbers at the pacer.
+    flows: Vec<Pulled>,
     fabric: Option<OversubscribedControl>,
     round_trip: Span,
     adapts_at: Time,
@@ -55,11 +55,9 @@ impl Pacer {
 
     /// Follows the marks and trims of the last round trip.
     fn adapt(&mut self, now: Time) {
-        if let Some(fabric) = &mut self.fabric
-            && self.adapts_at <= now
-        {
+        if let Some(fabric) = &mut self.fabric {
+            self.adapts_at = if fabric.is_idle() { Time::NEVER } else { now + self.round_trip };
             self.pulls.set_share(fabric.on_round_trip());
-            self.adapts_at = now + self.round_trip;
         }
     }
 }
@@ -84,7 +82,7 @@ impl Transport for Uec {
         let pacer = |network: &UecNetwork| Pacer {
             pulls: PullPacer::new(network.line_rate, network.payload_bytes()),
             flows: Vec::new(),
-            fabric: network.adapts_to_fabric.then(OversubscribedControl::default),
+            fabric: (network.oversubscription > 1).then(|| OversubscribedControl::new(network.oversubscription)),
             round_trip: network.round_trip,
             adapts_at: Time::NEVER,
         };
@@ -99,8 +97,8 @@ impl Transport for Uec {
     fn receiver(&mut self, message: &Message<Self>, place: u32) -> Receiver {
         let add = |pacer: &mut Pacer| {
             let flow = pacer.pulls.add(message.network.max_window_bytes(message.base_round_trip));
-            pacer.flows.resize(pacer.flows.len().max(flow as usize + 1), (0, 0));
-            pacer.flows[flow as usize] = (place, 0);
+            pacer.flows.resize(pacer.flows.len().max(flow as usize + 1), Pulled::default());
+            pacer.flows[flow as usize] = Pulled::new(place, message.network.paths);
             flow
         };
         let pacer = self.pacer.as_mut().filter(|_| message.network.has_receiver_control);
@@ -120,7 +118,8 @@ impl Transport for Uec {
     ) -> Option<Outgoing> {
         let UecNext::Send(packet) = sender.next_packet(now, ready, rng, network) else { return None };
         let UecPacket { wire_bytes, is_retransmission, .. } = packet;
-        Some(Outgoing { header: Header::UecData(packet), wire_bytes, is_retransmission })
+        let is_trimmable = network.has_trimming;
+        Some(Outgoing { header: Header::UecData(packet), wire_bytes, is_retransmission, is_trimmable })
     }
 
     fn is_complete(sender: &UecSender, _network: &UecNetwork) -> bool {
@@ -187,16 +186,18 @@ impl Transport for Uec {
     }
 
     fn host_timer(&self) -> Time {
-        self.pacer.as_ref().map_or(Time::NEVER, |pacer| pacer.pulls.timer())
+        self.pacer.as_ref().map_or(Time::NEVER, |pacer| pacer.pulls.timer().min(pacer.adapts_at))
     }
 
     fn on_host_timer(&mut self, now: Time) -> Option<Control> {
         let pacer = self.pacer.as_mut()?;
-        pacer.adapt(now);
+        if pacer.adapts_at <= now {
+            pacer.adapt(now);
+            return None;
+        }
         let pull = pacer.pulls.on_timer(now)?;
-        // Pulls take the paths in turn.
-        let (place, entropy) = &mut pacer.flows[pull.flow as usize];
-        *entropy = entropy.wrapping_add(1);
-        Some(Control { place: *place, header: Header::UecPull(pull.granted, *entropy), wire_bytes: UEC_HEADER_BYTES })
+        let flow = &mut pacer.flows[pull.flow as usize];
+        let header = Header::UecPull(pull.granted, flow.next_path());
+        Some(Control { place: flow.place, header, wire_bytes: UEC_HEADER_BYTES })
     }
 }
