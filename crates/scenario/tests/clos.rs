@@ -113,8 +113,23 @@ fn a_mistake_in_a_fabric_is_named_with_its_place() {
     assert!(exception("{ ports = \"pod0.edge0.port9\", down = true }").contains("there is no port"));
     assert!(exception("{ ports = \"host0.port0\" }").contains("an exception changes nothing"));
     assert!(exception("{ ports = \"core0.port0\", one_way = true, down = true }").contains("down as a whole"));
+    assert!(exception("{ ports = \"host0.port0\", queue = \"red\" }").contains("hosts have no queue"));
+    let limit = exception("{ ports = \"core0.port0\", queue.drop_tail = { limit = \"0 packets\" } }");
+    assert!(limit.contains("limit"), "{limit}");
+    assert!(exception("{ ports = \"host0.port0\", queue = \"red\" }").contains("hosts have no queue"));
+    let wrong = exception("{ ports = \"core0.port0\", queue.drop_tail = { limit = \"0 packets\" } }");
+    assert!(wrong.contains("drop_tail: `limit`"), "{wrong}");
     let other = mistake(&shifted("").replace("from = \"hosts\"", "from = \"host16\""));
     assert!(other.contains("there is no host `host16`"), "{other}");
     // The only way of a host.
     assert!(exception("{ ports = \"host3.port0\", down = true }").contains("host3"));
+}
+
+#[test]
+fn an_exception_gives_single_ports_another_queue() {
+    let keys = r#"exceptions = [{ ports = "core0.port0", rate = "2 Gbps", one_way = true, queue = "red" }]"#;
+    let result = result(&shifted(keys));
+    let (names, disciplines) = (result.queues.texts("name"), result.queues.texts("discipline"));
+    let rows: Vec<(&str, &str)> = names.iter().zip(disciplines.iter()).collect();
+    assert_eq!(rows, [("core0.port0", "red")]);
 }

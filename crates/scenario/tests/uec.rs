@@ -55,3 +55,106 @@ fn a_message_alone_takes_the_time_of_the_closed_form() {
     let published = [176.2, 17.0107, 176.778];
     assert!(digits.iter().zip(published).all(|(ours, theirs)| (ours / theirs - 1.0).abs() < 1e-4), "{digits:?}");
 }
+
+/// The queues of the Consortium's simulator at 100 Gb/s: 43 packets with the one being sent, marks at 20 and 80 %.
+const QUEUE: &str = r#"queue.trimming = { limit = "42 packets", header_limit = "356900 B", headers_per_data = 100000,
+    ecn = { min = "9 packets", max = "35 packets" } }"#;
+
+/// Messages of 2 MB over a fat-tree of 16 hosts, from each source to its destination. Returns the completion times in
+/// us, in order.
+fn messages(pairs: impl Iterator<Item = (u32, u32)>, transport: &str) -> Vec<f64> {
+    let group = |(index, (from, to)): (usize, (u32, u32))| {
+        format!(
+            r#"
+        [[flows]]
+        name = "m{index}"
+        from = "host{from}"
+        to = "host{to}"
+        transport = {{ {transport} }}
+        app.fixed = {{ size = "2 MB" }}"#
+        )
+    };
+    let groups: String = pairs.enumerate().map(group).collect();
+    let text = format!(
+        r#"
+        duration = "10 ms"
+        [topology.fat_tree]
+        k = 4
+        host_link = {{ rate = "100 Gbps", delay = "1 us", {QUEUE} }}
+        {groups}
+        "#
+    );
+    let result = result(&text);
+    let mut times: Vec<f64> = result.flows.floats("acknowledged_s").iter().map(|time| time * 1e6).collect();
+    assert!(times.iter().all(|time| time.is_finite()), "all messages are complete");
+    let delivered: f64 = result.flows.floats("goodput_bps").iter().map(|bps| bps / 8.0 * 0.01).sum();
+    assert!((delivered / 2e6 - times.len() as f64).abs() < 1e-6, "each byte is delivered once: {delivered}");
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+fn is_near(measured: f64, published: f64, tolerance: f64) -> bool {
+    (measured / published - 1.0).abs() <= tolerance
+}
+
+#[test]
+fn incasts_end_when_the_consortiums_simulator_says_so() {
+    let incast = || (0..15).map(|from| (from, 15));
+    // The bound: all packets over one link, and the way of the last one.
+    let bound = 15.0 * (2_000_000.0 + 490.0 * 64.0) * 8.0 / 1e5 + 4.3;
+    for (control, published) in [("nscc", 2478.53), ("both", 2462.92)] {
+        let last = messages(incast(), &format!("uec = {{ control = \"{control}\" }}"))[14];
+        assert!(last >= bound && is_near(last, published, 0.02), "{control}: {last} us");
+    }
+}
+
+#[test]
+fn permutations_end_when_the_consortiums_simulator_says_so() {
+    let permutation = || (0..16).zip([8, 4, 13, 10, 12, 15, 0, 9, 14, 7, 5, 3, 11, 6, 2, 1]);
+    for (control, published) in [("rccc", 195.7), ("both", 196.8)] {
+        let last = messages(permutation(), &format!("uec = {{ control = \"{control}\", paths = 128 }}"))[15];
+        assert!(is_near(last, published, 0.03), "{control}: {last} us");
+    }
+    // With one path for each, some meet on a link.
+    let one_path = messages(permutation(), "uec = { paths = 1 }")[15];
+    assert!(one_path > 2.0 * 176.2, "{one_path} us");
+}
+
+#[test]
+fn trimmed_packets_of_ndp_are_pulled_again() {
+    let incast = messages((0..15).map(|from| (from, 15)), "ndp = { window = 23 }");
+    // At least the time of all packets over one link, and hardly more: full speed, since nothing is lost.
+    let bound = 15.0 * (2_000_000.0 + 224.0 * 64.0) * 8.0 / 1e5;
+    assert!(incast[14] > bound && incast[14] < 1.02 * bound, "{incast:?}");
+    // The pull queue serves all flows in turn.
+    assert!(incast[0] > 0.85 * bound, "{incast:?}");
+}
+
+#[test]
+fn mistakes_are_named_with_their_place() {
+    let mistake = |keys: &str| {
+        let text = format!(
+            r#"
+            duration = "1 ms"
+            [topology.fat_tree]
+            k = 4
+            host_link = {{ rate = "100 Gbps", delay = "1 us" }}
+            [[flows]]
+            name = "one"
+            from = "host0"
+            to = "host1"
+            {keys}
+            "#
+        );
+        Scenario::load(&text, "uec.toml", &[]).unwrap_err().render(false)
+    };
+    assert!(mistake("transport.uec = { paths = 48 }").contains("uec: `paths` must be a power of two"));
+    assert!(mistake("transport.roce = { payload = \"0 B\" }").contains("roce: `payload` must"));
+    assert!(mistake("transport.ndp = { window = 0 }").contains("ndp: `window` must"));
+    assert!(
+        mistake("transport = \"uec\"\napp.transfers = { size = \"1 MB\", gap = \"1 ms\" }")
+            .contains("`uec` has no such")
+    );
+    assert!(mistake("transport = \"uec\"\nstop = \"500 us\"").contains("sends its message as a whole"));
+    assert!(mistake("transport = \"ndp\"\necn = true").contains("ECN-capable"));
+}

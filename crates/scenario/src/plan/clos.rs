@@ -9,7 +9,7 @@ use forebay_units::Rate;
 
 use super::outline::{Links, Outline, Traffic};
 use super::{EthernetPlan, Plan, PlannedAdapter, PlannedKind, PlannedSwitch, TopologyBuilder};
-use crate::schema::{Adapter, ClosSwitch, LinkException, LinkSpec, ScenarioSpec};
+use crate::schema::{Adapter, ClosSwitch, LinkException, LinkSpec, QueueSpec, ScenarioSpec};
 use crate::validate::clos;
 
 /// A topology that is such a network.
@@ -63,8 +63,16 @@ pub(crate) struct Cable {
     pub upper: u32,
 }
 
-/// The rates of the directions of a cable, upwards and downwards; `None` where it is down.
-type Rates = Option<[Rate; 2]>;
+/// A direction of a cable.
+#[derive(Clone, Copy)]
+struct Way<'s> {
+    rate: Rate,
+    /// Its queue and the number of the exception that gives it, unless it has that of its tier.
+    queue: Option<(&'s QueueSpec, usize)>,
+}
+
+/// The directions of a cable, upwards and downwards; `None` where it is down.
+type Ways<'s> = Option<[Way<'s>; 2]>;
 
 impl<'s> Clos<'s> {
     pub fn name(&self, node: u32) -> String {
@@ -83,44 +91,54 @@ impl<'s> Clos<'s> {
         self.cables.iter().map(|cable| [port(cable.lower), port(cable.upper)]).collect()
     }
 
-    /// The rates of each cable. Names that no port has change nothing.
-    fn rates(&self, ports: &[[String; 2]]) -> Vec<Rates> {
-        let usual = self.cables.iter().map(|cable| Some([self.tiers[cable.tier].0.rate; 2]));
-        let mut rates: Vec<Rates> = usual.collect();
+    /// The directions of each cable. Names that no port has change nothing.
+    fn ways(&self, ports: &[[String; 2]]) -> Vec<Ways<'s>> {
+        let usual = |cable: &Cable| Some([Way { rate: self.tiers[cable.tier].0.rate, queue: None }; 2]);
+        let mut ways: Vec<Ways<'s>> = self.cables.iter().map(usual).collect();
         if self.exceptions.is_empty() {
-            return rates;
+            return ways;
         }
         let ends = ports.iter().zip(0..).flat_map(|(ends, cable)| ends.iter().zip(0..).map(move |it| (it, cable)));
         let places: BTreeMap<&str, (usize, usize)> =
             ends.map(|((name, end), cable)| (name.as_str(), (cable, end))).collect();
-        for exception in self.exceptions {
+        for (exception, number) in self.exceptions.iter().zip(0..) {
             for &(cable, end) in exception.ports.0.iter().filter_map(|name| places.get(name.as_str())) {
-                match (&mut rates[cable], exception.rate) {
-                    (of_cable, _) if exception.down => *of_cable = None,
-                    (Some(of_cable), Some(rate)) if exception.one_way => of_cable[end] = rate,
-                    (Some(of_cable), Some(rate)) => *of_cable = [rate; 2],
-                    _ => {}
+                let Some(of_cable) = ways[cable].as_mut().filter(|_| !exception.down) else {
+                    ways[cable] = None;
+                    continue;
+                };
+                for (way, of_end) in of_cable.iter_mut().zip(0..) {
+                    way.rate = exception.rate.filter(|_| of_end == end || !exception.one_way).unwrap_or(way.rate);
                 }
+                let queue = exception.queue.as_deref().map(|queue| (queue, number));
+                of_cable[end].queue = queue.or(of_cable[end].queue);
             }
         }
-        rates
+        ways
     }
 
     pub fn outline(&self, outline: &mut Outline<'s>) {
         outline.paths = Some(self.paths);
         let ports = self.ports();
-        let rates = self.rates(&ports);
-        self.add_nodes(outline, &rates);
+        let ways = self.ways(&ports);
+        self.add_nodes(outline, &ways);
         let mut of_tier = vec![0_u32; self.tiers.len()];
         self.cables.iter().for_each(|cable| of_tier[cable.tier] += 1);
-        for ((cable, ports), rates) in self.cables.iter().zip(ports).zip(rates) {
-            let Some([up, down]) = rates else { continue };
+        for ((cable, ports), ways) in self.cables.iter().zip(ports).zip(ways) {
+            let Some([up, down]) = ways else { continue };
             let (spec, key) = self.tiers[cable.tier];
             let path = outline.path.key(key);
             let is_of_host = cable.tier == 0;
             // The device of a host has no queue that a table describes.
             let upwards = if is_of_host { (spec.without_queue(), None) } else { (spec.clone(), Some(path.clone())) };
-            let at = |(spec, path), rate| (LinkSpec { rate, ..spec }, path);
+            let exceptions = outline.path.key("exceptions");
+            let at = |(spec, path), way: Way<'s>| match way.queue {
+                Some((queue, number)) => {
+                    let queue = Some(Box::new(queue.clone()));
+                    (LinkSpec { rate: way.rate, queue, ..spec }, Some(exceptions.index(number)))
+                }
+                None => (LinkSpec { rate: way.rate, ..spec }, path),
+            };
             let ways = [at(upwards, up), at((spec.clone(), Some(path)), down)];
             let joined = outline.joined_by([cable.lower, cable.upper], ports, ways, Traffic::Some);
             // A flow goes up through a tier and down again, at most.
@@ -129,7 +147,7 @@ impl<'s> Clos<'s> {
         }
     }
 
-    fn add_nodes(&self, outline: &mut Outline<'s>, rates: &[Rates]) {
+    fn add_nodes(&self, outline: &mut Outline<'s>, ways: &[Ways<'s>]) {
         let congestion_management = self.congestion_management;
         let spec = match self.switch {
             ClosSwitch::Router => None,
@@ -139,9 +157,9 @@ impl<'s> Clos<'s> {
             outline.ethernet = Some(EthernetPlan::new(self.adapter, congestion_management));
         }
         let mut fastest: Vec<Option<Rate>> = vec![None; self.switches.len() + self.hosts as usize];
-        for (cable, rates) in self.cables.iter().zip(rates) {
-            for (end, rate) in [cable.lower, cable.upper].into_iter().zip(rates.iter().flatten()) {
-                fastest[end as usize] = fastest[end as usize].max(Some(*rate));
+        for (cable, ways) in self.cables.iter().zip(ways) {
+            for (end, way) in [cable.lower, cable.upper].into_iter().zip(ways.iter().flatten()) {
+                fastest[end as usize] = fastest[end as usize].max(Some(way.rate));
             }
         }
         let is_switch = |node: u32| (node as usize) < self.switches.len();

@@ -6,7 +6,7 @@ use forebay_switching::paths::EcmpConfig;
 use forebay_units::Rate;
 use schemars::{JsonSchema, Schema};
 
-use super::{Adapter, LinkSpec, OneOrMany, SharedMemorySwitch, tagged};
+use super::{Adapter, LinkSpec, OneOrMany, QueueSpec, SharedMemorySwitch, tagged};
 
 /// Leaf switches with hosts, and spine switches that are connected to every leaf. Nodes: `leaf0`, `spine0`, `host0`, …;
 /// the hosts of a leaf follow one another, and `hosts` in `from` and `to` of flows is a list of all. Links have the
@@ -97,7 +97,7 @@ pub struct FatTree {
     pub congestion_management: Option<CongestionManagement>,
 }
 
-/// Links with another rate, or without service.
+/// Links with another rate or queue, or without service.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkException {
@@ -106,6 +106,9 @@ pub struct LinkException {
     /// The rate of their links.
     #[serde(default)]
     pub rate: Option<Rate>,
+    /// The queue of these ports.
+    #[serde(default)]
+    pub queue: Option<Box<QueueSpec>>,
     /// Whether `rate` is that of the direction in which the port sends; the other one keeps its own. Default: both.
     #[serde(default)]
     pub one_way: bool,

@@ -88,12 +88,18 @@ fn exceptions(clos: &Clos<'_>, path: &Path) -> Validity {
         return Ok(());
     }
     let known = clos.port_names();
-    for (index, LinkException { ports, rate, one_way, down }) in clos.exceptions.iter().enumerate() {
+    for (index, LinkException { ports, rate, queue, one_way, down }) in clos.exceptions.iter().enumerate() {
         let at = path.index(index);
         let message = || "an exception changes nothing".to_owned();
-        require(rate.is_some() || *down, || at.clone(), message, "expected `rate`, or `down = true`")?;
+        let has_effect = rate.is_some() || queue.is_some() || *down;
+        require(has_effect, || at.clone(), message, "expected `rate`, `queue`, or `down = true`")?;
         let message = || "a rate of links that are down".to_owned();
         require(rate.is_none() || !down, || at.key("rate"), message, "expected one of `rate` and `down`")?;
+        let message = || "a queue of links that are down".to_owned();
+        require(queue.is_none() || !down, || at.key("queue"), message, "expected one of `queue` and `down`")?;
+        let message = || "hosts have no queue".to_owned();
+        let is_of_switch = ports.0.iter().all(|name| !name.starts_with("host"));
+        require(queue.is_none() || is_of_switch, || at.key("queue"), message, "expected ports of switches")?;
         let message = || "one direction of a link is down".to_owned();
         require(!(*one_way && *down), || at.key("one_way"), message, "expected both: a link is down as a whole")?;
         if let Some(name) = ports.0.iter().find(|name| !known.contains(name.as_str())) {
