@@ -101,6 +101,12 @@ impl Node {
         Self { value: Value::Integer(integer), place: self.place.clone() }
     }
 
+    /// This number instead, at the same place.
+    #[must_use]
+    pub fn with_float(&self, float: f64) -> Self {
+        Self { value: Value::Float(float), place: self.place.clone() }
+    }
+
     /// A list of these instead, at the same place.
     #[must_use]
     pub fn list_of(&self, elements: impl Iterator<Item = Self>) -> Self {

@@ -93,7 +93,7 @@ impl NetworkBuilder {
                 transport: flow.transport.clone(),
                 source: flow.destination,
                 destination: flow.source,
-                host_jitter: [flow.host_jitter[1], flow.host_jitter[0]],
+                host_jitter: [flow.host_jitter[1].clone(), flow.host_jitter[0].clone()],
                 ..flow
             }),
             _ => None,

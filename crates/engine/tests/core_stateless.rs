@@ -36,7 +36,7 @@ fn two_routers(first: Queue<Packet>, rates_mbps: &[f64], start: Time) -> RunResu
     link("core", (router, destination), CORE, csfq(CsfqRole::Core, CORE));
     for (index, rate_mbps) in rates_mbps.iter().enumerate() {
         builder.add_flow(FlowSpec {
-            host_jitter: [Distribution::Constant(0.0); 2],
+            host_jitter: [Distribution::ZERO; 2],
             name: format!("udp-{index}"),
             group: "udp".into(),
             transport: udp(*rate_mbps, 0.0),

@@ -106,7 +106,7 @@ fn a_flow_without_a_path_is_an_error() {
     let ends = ["near", "far"].map(|name| builder.add_node(name, NodeSpec::Host(None)));
     builder.add_link(plain_link("back", (ends[1], ends[0]), Rate::megabits(10), Span::ZERO));
     builder.add_flow(FlowSpec {
-        host_jitter: [Distribution::Constant(0.0); 2],
+        host_jitter: [Distribution::ZERO; 2],
         name: "udp".into(),
         group: "udp".into(),
         transport: udp(1.0, 0.0),

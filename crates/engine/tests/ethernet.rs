@@ -185,7 +185,7 @@ impl Tree {
         let targets = if far == near || far == number { vec![near] } else { vec![near, far] };
         let mut add = |to: usize, group: &str, transport: Transport| {
             builder.add_flow(FlowSpec {
-                host_jitter: [Distribution::Constant(0.0); 2],
+                host_jitter: [Distribution::ZERO; 2],
                 name: format!("{group}-{number}-{to}"),
                 group: group.into(),
                 transport,

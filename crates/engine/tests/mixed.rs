@@ -71,7 +71,7 @@ fn network(
             start: Time::ZERO,
             stop: Time::NEVER,
             class: 0,
-            host_jitter: [Distribution::Constant(0.0); 2],
+            host_jitter: [Distribution::ZERO; 2],
         });
     }
     builder.build()

@@ -25,7 +25,7 @@ fn poisson_through_drop_tail(load: f64, length: Distribution, limit: u64, second
         ..plain_link("bottleneck", (source, destination), rate, Span::from_milliseconds(1))
     });
     builder.add_flow(FlowSpec {
-        host_jitter: [Distribution::Constant(0.0); 2],
+        host_jitter: [Distribution::ZERO; 2],
         name: "poisson".into(),
         group: "poisson".into(),
         transport: Transport::Udp {

@@ -50,7 +50,7 @@ fn network(inputs: Inputs, speedup: &str, probes: Probes) -> Network {
             builder.add_link(plain_link(&format!("access-{name}"), ends, LINE, propagation(0)));
             builder.add_link(plain_link(&format!("back-{name}"), (destination, source), LINE, propagation(0)));
             builder.add_flow(FlowSpec {
-                host_jitter: [Distribution::Constant(0.0); 2],
+                host_jitter: [Distribution::ZERO; 2],
                 group: kind.into(),
                 name,
                 transport,
@@ -130,7 +130,7 @@ fn a_packet_crosses_at_the_first_phase_after_its_arrival() {
     let Transport::Udp { length, header_bytes, ecn, call, .. } = udp(1.0, 0.0) else { unreachable!() };
     let pattern = forebay_engine::UdpPattern::Constant { rate_bps: 1.0, jitter: 0.0, random_phase: false };
     builder.add_flow(FlowSpec {
-        host_jitter: [Distribution::Constant(0.0); 2],
+        host_jitter: [Distribution::ZERO; 2],
         name: "one".into(),
         group: "one".into(),
         transport: Transport::Udp { pattern, length, header_bytes, ecn, call },

@@ -24,7 +24,8 @@ fn transfers(gap: Distribution, size: Distribution, connections: u32) -> Transpo
 /// Two sources of short transfers, more than the bottleneck takes at times.
 fn bursts(connections: u32) -> Star {
     let (gap, size) = (Distribution::Exponential(20.0 * MILLISECOND_PS), Distribution::Exponential(10_000.0));
-    Star::default().flow("one", transfers(gap, size, connections), 0).flow("two", transfers(gap, size, connections), 0)
+    let transfers = transfers(gap, size, connections);
+    Star::default().flow("one", transfers.clone(), 0).flow("two", transfers, 0)
 }
 
 fn counts(result: &RunResult, column: &str) -> Vec<u64> {

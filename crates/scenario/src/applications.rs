@@ -32,7 +32,7 @@ pub(crate) trait BothWays: ApplicationKind {
 }
 
 /// One transfer, after which the connection closes.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FixedSize {
     /// Payload bytes; a distribution is drawn once for each flow.
@@ -42,7 +42,7 @@ pub struct FixedSize {
 /// Transfers that arrive during the run, each over a new connection between the hosts of the flow: a workload of short
 /// flows. Connections that have ended leave their memory to new ones, and results have no row for each transfer. With
 /// `--out` the file `completions.parquet` has them. Packets of a connection are a flow of their own for disciplines.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transfers {
     /// Payload bytes; drawn for each transfer.

@@ -19,6 +19,7 @@ mod port_spec;
 mod python_classes;
 mod run;
 pub mod schema;
+mod size_cdf;
 mod tc;
 mod traces;
 mod validate;
@@ -37,6 +38,7 @@ pub use plan::data::{GroupData, LinkData, PlanData, QueueData, ethernet, plan_da
 pub use port_spec::PortSpec;
 pub use python_classes::python_classes;
 pub use run::{run, run_on, run_shown, run_watched};
+pub use size_cdf::SizeCdf;
 #[cfg(feature = "oracle")]
 pub use run::{run_divided, run_in_order};
 pub use tc::{TcTarget, described_queues, tc_commands};

@@ -6,8 +6,8 @@ use crate::ScenarioError;
 use crate::expand::expand;
 use crate::numbers::{check_pins, remove_lost_pins};
 use crate::schema::ScenarioSpec;
-use crate::traces;
 use crate::validate::validate;
+use crate::{size_cdf, traces};
 
 /// The word for a scenario in messages.
 pub(crate) const SCENARIO: Kind = Kind {
@@ -75,8 +75,8 @@ impl Scenario {
         Self::load_with(text, file_name, overrides, &read)
     }
 
-    /// As [`Scenario::load`], with `read` in place of the folder of the scenario: it returns the text of a trace file,
-    /// or the reason why it cannot be read.
+    /// As [`Scenario::load`], with `read` in place of the folder of the scenario: it returns the text of a file that
+    /// the scenario names, or the reason why it cannot be read.
     ///
     /// # Errors
     /// As [`Scenario::load`].
@@ -88,7 +88,7 @@ impl Scenario {
     ) -> Result<Self, ScenarioError> {
         let mut document = Document::parse(SCENARIO, file_name, text, overrides)?;
         document.check_texts()?;
-        document.rewrite(|root| traces::inline(root, read))?;
+        document.rewrite(|root| traces::inline(root, read).and_then(|()| size_cdf::inline(root, read)))?;
         if !overrides.is_empty() {
             document.rewrite(remove_lost_pins)?;
         }

@@ -187,7 +187,7 @@ impl Endpoints<'_> {
     /// The processing time of an endpoint's host, in picoseconds.
     pub fn processing_time(&self, endpoint: EndpointId) -> Distribution {
         let (flow, is_source) = self.flow(endpoint);
-        self.flows.get(flow).host_jitter[usize::from(!is_source)]
+        self.flows.get(flow).host_jitter[usize::from(!is_source)].clone()
     }
 
     /// The salt of an endpoint.
@@ -254,7 +254,7 @@ impl Endpoints<'_> {
                 AnyEndpoint::Other(Box::new(UdpSource::new(UdpSourceParts {
                     context,
                     pattern: pattern.clone(),
-                    length: *length,
+                    length: length.clone(),
                     ecn: *ecn,
                     start: spec.start,
                     stop: spec.stop,
@@ -380,7 +380,7 @@ impl Endpoints<'_> {
         AnyEndpoint::Other(Box::new(TransferSource::new(TransferSourceParts {
             context: self.context(index, spec),
             config: config.clone(),
-            transfers: *transfers,
+            transfers: transfers.clone(),
             seed: self.seed,
             path: format!("flow/{}/transfer", spec.name),
             start: spec.start,

@@ -16,10 +16,10 @@ use crate::packet::Packet;
 use crate::spec::Distribution;
 
 pub(crate) struct SendPath {
-    /// Processing time of the endpoint that sends, in picoseconds.
-    delay: Distribution,
-    /// Processing times by endpoint, where they differ.
+    /// Processing times by endpoint, in picoseconds; only one where they are equal.
     delays: Box<[Distribution]>,
+    /// The place there of the endpoint that sends.
+    sender: usize,
     /// Whether any endpoint has a processing time.
     processes: bool,
     rng: Pcg64Mcg,
@@ -35,21 +35,22 @@ pub(crate) struct SendPath {
 impl SendPath {
     /// `None` if packets pass at once: the endpoints have no processing time and no limit.
     pub fn new(delays: Vec<Distribution>, limit: Option<u32>, rng: Pcg64Mcg) -> Option<Box<Self>> {
-        let first = *delays.first()?;
-        let processes = delays.iter().any(|delay| *delay != Distribution::Constant(0.0));
+        let first = delays.first()?;
+        let processes = delays.iter().any(|delay| *delay != Distribution::ZERO);
         if limit.is_none() && !processes {
             return None;
         }
-        let delays = if delays.iter().all(|delay| *delay == first) { Box::default() } else { delays.into() };
+        let is_same = delays.iter().all(|delay| delay == first);
+        let delays = if is_same { [first.clone()].into() } else { delays.into() };
         let (released, waiting, dropped) = (Time::ZERO, Ring::default(), LossCounters::default());
-        Some(Box::new(Self { delay: first, delays, processes, rng, released, waiting, limit, dropped }))
+        Some(Box::new(Self { delays, sender: 0, processes, rng, released, waiting, limit, dropped }))
     }
 
     /// The endpoint at `place` sends the next packets.
     #[inline]
     pub fn turn_to(&mut self, place: u32) {
-        if let Some(delay) = self.delays.get(place as usize) {
-            self.delay = *delay;
+        if self.delays.len() > 1 {
+            self.sender = place as usize;
         }
     }
 
@@ -57,7 +58,7 @@ impl SendPath {
     #[inline]
     pub fn process(&mut self, packet: &mut Packet) {
         if self.processes {
-            packet.time = (packet.time + self.delay.draw_span(&mut self.rng)).max(self.released);
+            packet.time = (packet.time + self.delays[self.sender].draw_span(&mut self.rng)).max(self.released);
             self.released = packet.time;
         }
     }

@@ -71,8 +71,8 @@ impl UdpSource {
     /// Settles when the first packet goes.
     fn begin(&mut self) {
         self.started = true;
-        if let (&UdpPattern::Constant { rate_bps, jitter: 0.0, .. }, Distribution::Constant(bytes)) =
-            (&self.pattern, self.length)
+        if let (&UdpPattern::Constant { rate_bps, jitter: 0.0, .. }, &Distribution::Constant(bytes)) =
+            (&self.pattern, &self.length)
         {
             self.steady = Some(((bytes + 0.5) as u16, self.gap_at(rate_bps, bytes)));
         }
@@ -84,12 +84,12 @@ impl UdpSource {
                 first + Span::from_picoseconds((gap.picoseconds() as f64 * uniform(&mut self.rng)) as u64)
             }
             UdpPattern::Constant { .. } => first,
-            UdpPattern::OnOff { on, .. } => {
+            UdpPattern::OnOff { ref on, .. } => {
                 self.on_until = first + on.draw_span(&mut self.rng);
                 first
             }
             UdpPattern::Poisson { rate_bps } => first + self.poisson_gap(rate_bps),
-            UdpPattern::Gaps(gap) => first + Span::from_picoseconds((gap.mean() * uniform(&mut self.rng)) as u64),
+            UdpPattern::Gaps(ref gap) => first + Span::from_picoseconds((gap.mean() * uniform(&mut self.rng)) as u64),
             UdpPattern::Steps(ref steps) => steps.first().map_or(Time::NEVER, |step| first.max(step.from)),
         };
     }
@@ -120,7 +120,7 @@ impl UdpSource {
                 let factor = 1.0 - jitter + 2.0 * jitter * uniform(&mut self.rng);
                 self.next + Span::from_picoseconds((gap.picoseconds() as f64 * factor) as u64)
             }
-            UdpPattern::OnOff { rate_bps, on, off } => {
+            UdpPattern::OnOff { rate_bps, ref on, ref off } => {
                 let (mut at, mut gap) = (self.next, self.gap_at(rate_bps, bytes));
                 // A gap counts on periods only. Its rest continues in the next one, as in ns-3's `OnOffApplication`.
                 while gap >= self.on_until.since(at) {
@@ -134,7 +134,7 @@ impl UdpSource {
                 at + gap
             }
             UdpPattern::Poisson { rate_bps } => self.next + self.poisson_gap(rate_bps),
-            UdpPattern::Gaps(gap) => self.next + gap.draw_span(&mut self.rng),
+            UdpPattern::Gaps(ref gap) => self.next + gap.draw_span(&mut self.rng),
             UdpPattern::Steps(ref steps) => time_of_bits(steps, self.next, bytes * 8.0),
         }
     }

@@ -58,7 +58,7 @@ impl Impaired {
             first_pause,
             chosen: spec.chosen.iter().map(chosen).collect(),
             loss: Loss::new(spec.loss, &mut rng),
-            jitter: Correlated::new(spec.jitter.map_or(0.0, |jitter| jitter.correlation), &mut rng),
+            jitter: Correlated::new(spec.jitter.as_ref().map_or(0.0, |jitter| jitter.correlation), &mut rng),
             early: Correlated::new(early, &mut rng),
             since_early: 0,
             slots: spec.slots.map(|slots| SlotClock::new(slots, &mut rng)),
@@ -111,10 +111,8 @@ impl Impaired {
         }
         let mut time = packet.time.saturating_add(self.additional_delay(end));
         let is_early = self.is_early();
-        if let Some(jitter) = self.spec.jitter
-            && !is_early
-        {
-            time = time.saturating_add(self.draw(jitter));
+        if !is_early {
+            time = time.saturating_add(self.draw_jitter());
         }
         if let Some(slots) = &mut self.slots {
             time = slots.release(packet.time, time, u64::from(packet.len_bytes()), &mut self.rng);
@@ -152,12 +150,13 @@ impl Impaired {
         false
     }
 
-    fn draw(&mut self, jitter: Jitter) -> Span {
-        match jitter.distribution {
-            Distribution::Uniform(low, high) => {
+    fn draw_jitter(&mut self) -> Span {
+        match &self.spec.jitter {
+            None => Span::ZERO,
+            &Some(Jitter { distribution: Distribution::Uniform(low, high), .. }) => {
                 Span::from_picoseconds((low + (high - low) * self.jitter.draw(&mut self.rng)) as u64)
             }
-            other => other.draw_span(&mut self.rng),
+            Some(other) => other.distribution.draw_span(&mut self.rng),
         }
     }
 }

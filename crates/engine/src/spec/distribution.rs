@@ -1,9 +1,20 @@
 //! The few distributions that traffic is drawn from, on `libm`, so that a seed gives the same numbers everywhere.
 
+use std::sync::Arc;
+
 use forebay_qdisc::{Rng, Span, uniform};
 
-/// A distribution of non-negative numbers; the unit is the caller's (picoseconds, bytes).
+/// A point of a cumulative distribution: this share of the draws has at most this value.
 #[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CdfPoint {
+    /// The value.
+    pub value: f64,
+    /// The share, from 0 to 1.
+    pub share: f64,
+}
+
+/// A distribution of non-negative numbers; the unit is the caller's (picoseconds, bytes).
+#[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
     /// Always this.
     Constant(f64),
@@ -26,9 +37,15 @@ pub enum Distribution {
         /// The tail's exponent.
         shape: f64,
     },
+    /// Linear between the points of a cumulative distribution, whose values and shares rise up to a share of 1. The
+    /// share of the first point has exactly its value.
+    Empirical(Arc<[CdfPoint]>),
 }
 
 impl Distribution {
+    /// Always zero.
+    pub const ZERO: Self = Self::Constant(0.0);
+
     /// One draw. A constant takes no number from the stream.
     pub fn draw(&self, rng: &mut dyn Rng) -> f64 {
         match *self {
@@ -47,17 +64,19 @@ impl Distribution {
                 let scale = mean * (shape - 1.0) / shape;
                 scale * libm::pow(1.0 - uniform(rng), -1.0 / shape)
             }
+            Self::Empirical(ref points) => quantile(points, uniform(rng)),
         }
     }
 
     /// The mean of the draws.
     #[must_use]
-    pub const fn mean(&self) -> f64 {
+    pub fn mean(&self) -> f64 {
         match *self {
             Self::Constant(mean) | Self::Exponential(mean) | Self::Normal { mean, .. } | Self::Pareto { mean, .. } => {
                 mean
             }
             Self::Uniform(low, high) => f64::midpoint(low, high),
+            Self::Empirical(ref points) => integral_above(points, 0.0, f64::INFINITY),
         }
     }
 
@@ -88,6 +107,7 @@ impl Distribution {
                 let tail = |x: f64| if x > 0.0 { x * libm::pow(scale / x, shape) / (shape - 1.0) } else { 0.0 };
                 from - least + tail(from) - tail(most)
             }
+            Self::Empirical(ref points) => integral_above(points, least, most),
         };
         least + above_least
     }
@@ -101,6 +121,32 @@ impl Distribution {
     pub fn draw_count(&self, rng: &mut dyn Rng) -> u64 {
         (self.draw(rng) as u64).max(1)
     }
+}
+
+/// The value that this share of the draws does not exceed.
+fn quantile(points: &[CdfPoint], share: f64) -> f64 {
+    let next = points.partition_point(|point| point.share <= share);
+    match (next.checked_sub(1).map(|before| points[before]), points.get(next)) {
+        (Some(low), Some(high)) => {
+            low.value + (high.value - low.value) * (share - low.share) / (high.share - low.share)
+        }
+        (Some(last), None) => last.value,
+        (None, first) => first.map_or(0.0, |first| first.value),
+    }
+}
+
+/// The integral of the share of draws above x, for x from `least` to `most`.
+fn integral_above(points: &[CdfPoint], least: f64, most: f64) -> f64 {
+    let first = points.first().map_or(0.0, |first| first.value);
+    // All draws are above what is below the first point.
+    let below_all = first.clamp(least, most) - least;
+    let pieces = points.windows(2).map(|ends| {
+        let (low, high) = (ends[0], ends[1]);
+        let share_at = |x: f64| low.share + (high.share - low.share) * (x - low.value) / (high.value - low.value);
+        let (from, to) = (low.value.clamp(least, most), high.value.clamp(least, most));
+        if from < to { (to - from) * (1.0 - f64::midpoint(share_at(from), share_at(to))) } else { 0.0 }
+    });
+    below_all + pieces.sum::<f64>()
 }
 
 /// One of a pair by Box and Muller. The other is not used, so that a draw depends on nothing before it.
@@ -123,6 +169,35 @@ fn integral_of_normal(x: f64) -> f64 {
 mod tests {
     use super::*;
 
+    fn empirical(points: &[(f64, f64)]) -> Distribution {
+        Distribution::Empirical(points.iter().map(|&(value, share)| CdfPoint { value, share }).collect())
+    }
+
+    #[test]
+    fn draws_are_linear_between_the_points() {
+        struct Given(u64);
+        impl rand_pcg::rand_core::TryRng for Given {
+            type Error = std::convert::Infallible;
+
+            fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+                Ok((self.0 >> 32) as u32)
+            }
+
+            fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+                Ok(self.0)
+            }
+
+            fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Self::Error> {
+                Ok(())
+            }
+        }
+        let sizes = empirical(&[(10.0, 0.25), (20.0, 0.5), (100.0, 1.0)]);
+        let draw = |share: f64| sizes.draw(&mut Given((share * 2.0_f64.powi(64)) as u64));
+        let drawn = [0.0, 0.125, 0.25, 0.375, 0.5, 0.75].map(draw);
+        assert_eq!(drawn, [10.0, 10.0, 10.0, 15.0, 20.0, 60.0], "a quarter has the first value");
+        assert!(draw(1.0 - 1e-12) < 100.0);
+    }
+
     #[test]
     fn means_are_as_stated() {
         let distributions = [
@@ -133,6 +208,8 @@ mod tests {
             Distribution::Normal { mean: 7.0, deviation: 7.0 },
             Distribution::Normal { mean: 7.0, deviation: 0.0 },
             Distribution::Pareto { mean: 7.0, shape: 3.0 },
+            // 2 x 0.2, and 0.3 x 5 and 0.5 x 10.2 from the pieces.
+            empirical(&[(2.0, 0.2), (8.0, 0.5), (12.4, 1.0)]),
         ];
         for distribution in distributions {
             let mut rng = forebay_records::random::stream(1, "test");
@@ -153,6 +230,7 @@ mod tests {
             Distribution::Normal { mean: 7.0, deviation: 2.0 },
             Distribution::Normal { mean: 7.0, deviation: 6.0 },
             Distribution::Pareto { mean: 7.0, shape: 1.3 },
+            empirical(&[(2.0, 0.2), (8.0, 0.5), (12.4, 1.0)]),
         ];
         for distribution in distributions {
             for (least, most) in [(0.0, 5.0), (3.0, 9.0), (6.0, 100.0), (8.0, 10.0), (1.0, 1.5), (20.0, 30.0)] {

@@ -27,7 +27,7 @@ pub enum TcpData {
 }
 
 /// Transfers that arrive during the run, of the same two hosts.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Transfers {
     /// Time between the arrivals of two transfers in picoseconds.
     pub gap: Distribution,
@@ -185,6 +185,9 @@ impl Transport {
             Self::Udp { length, .. } => match *length {
                 Distribution::Constant(bytes) | Distribution::Uniform(bytes, _) => {
                     (bytes.clamp(1.0, 65_535.0) as u32, None)
+                }
+                Distribution::Empirical(ref points) => {
+                    (points.first().map_or(1, |least| least.value.clamp(1.0, 65_535.0) as u32), None)
                 }
                 Distribution::Exponential(_) | Distribution::Normal { .. } | Distribution::Pareto { .. } => (1, None),
             },

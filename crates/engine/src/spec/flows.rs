@@ -44,7 +44,7 @@ pub(crate) struct Flow<'a> {
     pub start: Time,
     pub stop: Time,
     pub class: u8,
-    pub host_jitter: [Distribution; 2],
+    pub host_jitter: &'a [Distribution; 2],
     /// Its number among the flows of its row, from 0: slots of transfers, or connections of an application.
     pub slot: u32,
 }
@@ -76,7 +76,7 @@ impl Flows {
             start: kept.start,
             stop: kept.stop,
             class: kept.class,
-            host_jitter: kept.traits.host_jitter,
+            host_jitter: &kept.traits.host_jitter,
             slot,
         }
     }

@@ -106,7 +106,7 @@ pub struct DelayStep {
 }
 
 /// Additional delay of each packet.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Jitter {
     /// In picoseconds.
     pub distribution: Distribution,

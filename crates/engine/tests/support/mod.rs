@@ -111,7 +111,7 @@ impl Star {
             builder.add_link(link(&format!("access-{name}"), (host, router), self.access_mbps));
             builder.add_link(link(&format!("access-{name}/back"), (router, host), self.access_mbps));
             builder.add_flow(FlowSpec {
-                host_jitter: [Distribution::Constant(0.0); 2],
+                host_jitter: [Distribution::ZERO; 2],
                 group: name.clone(),
                 name,
                 transport,

@@ -30,10 +30,10 @@ pub fn questions(question_bytes: u64, answer_bytes: u64, pause: Distribution, co
 
 impl ApplicationKind for Questions {
     fn end(&self, role: Role, stream: &dyn Fn(&str) -> Pcg64Mcg, _stop: Time) -> Box<dyn Application> {
-        let &Self { question_bytes, answer_bytes, pause, connections } = self;
+        let &Self { question_bytes, answer_bytes, ref pause, connections } = self;
         let (writes, awaits, pause) = match role {
-            Role::Client => (question_bytes, answer_bytes, pause),
-            Role::Server => (answer_bytes, question_bytes, Distribution::Constant(0.0)),
+            Role::Client => (question_bytes, answer_bytes, pause.clone()),
+            Role::Server => (answer_bytes, question_bytes, Distribution::ZERO),
         };
         Box::new(Talker {
             writes,

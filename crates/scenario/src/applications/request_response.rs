@@ -12,7 +12,7 @@ use crate::schema::{SizeDistribution, SpanDistribution};
 use crate::validate::check::{DAY, Validity, check_span, check_transfer};
 
 /// Repeated over one connection: the user sends a request, the server responds, the user thinks.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestResponse {
     /// Payload bytes of a request.

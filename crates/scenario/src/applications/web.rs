@@ -22,7 +22,7 @@ use crate::validate::check::{DAY, Validity, check_span, check_transfer, require}
 /// the page, several at a time, over one or more connections. The table `pages` has the times from the request of the
 /// main object to the last byte of the page, or to the end of parsing where no object follows. Without `main`,
 /// `objects` and `object` these are drawn by the 3GPP model.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Web {
     /// Payload bytes of the main object; drawn for each page. Default: log-normal with a mean of 10 710 B and a
@@ -82,10 +82,9 @@ const OBJECT: LogNormal = LogNormal { mean: 7758.0, deviation: 126_168.0, least:
 
 impl BothWays for Web {
     fn check(&self, at: &Path) -> Validity {
-        let sizes = [("main", self.main), ("object", self.object)];
-        let requests = [("request", Some(SizeDistribution::Constant(self.request)))];
-        for (key, size) in sizes.into_iter().chain(requests) {
-            size.map_or(Ok(()), |size| check_transfer(&size, &at.key(key)))?;
+        let request = Some(SizeDistribution::Constant(self.request));
+        for (key, size) in [("main", &self.main), ("object", &self.object), ("request", &request)] {
+            size.as_ref().map_or(Ok(()), |size| check_transfer(size, &at.key(key)))?;
         }
         check_span(&self.parsing, DAY, &at.key("parsing"))?;
         check_span(&self.reading, DAY, &at.key("reading"))?;
@@ -100,9 +99,10 @@ impl BothWays for Web {
     }
 
     fn message_bytes(&self) -> u64 {
-        let mean =
-            |size: Option<SizeDistribution>, drawn: LogNormal| size.map_or(drawn.mean as u64, |size| size.mean().0);
-        mean(self.main, MAIN).max(u64::from(self.parallel()) * mean(self.object, OBJECT))
+        let mean = |size: &Option<SizeDistribution>, drawn: LogNormal| {
+            size.as_ref().map_or(drawn.mean as u64, |size| size.mean().0)
+        };
+        mean(&self.main, MAIN).max(u64::from(self.parallel()) * mean(&self.object, OBJECT))
     }
 }
 
@@ -117,7 +117,7 @@ impl ApplicationKind for Web {
         let pages = Pages::new(self, stream);
         match role {
             Role::Client => Box::new(Browser {
-                web: *self,
+                web: self.clone(),
                 parsing: self.parsing.picoseconds(),
                 reading: self.reading.picoseconds(),
                 times: stream("times"),
@@ -159,7 +159,7 @@ impl Pages {
     fn new(web: &Web, stream: &dyn Fn(&str) -> Pcg64Mcg) -> Self {
         let several = if web.connections > 1 { web.connections } else { 0 };
         let of_connections = (0..several).map(|connection| stream(&format!("pages/{connection}"))).collect();
-        Self { web: *web, rng: stream("pages"), of_connections, left: 0 }
+        Self { web: web.clone(), rng: stream("pages"), of_connections, left: 0 }
     }
 
     /// The payload of the next object, which comes over this connection.
@@ -167,14 +167,14 @@ impl Pages {
         if self.left > 0 {
             self.left -= 1;
             let rng = self.of_connections.get_mut(connection).unwrap_or(&mut self.rng);
-            return draw(self.web.object, &OBJECT, rng);
+            return draw(self.web.object.as_ref(), &OBJECT, rng);
         }
         self.left = self.web.objects.unwrap_or_else(|| number_of_objects(&mut self.rng));
-        draw(self.web.main, &MAIN, &mut self.rng)
+        draw(self.web.main.as_ref(), &MAIN, &mut self.rng)
     }
 }
 
-fn draw(size: Option<SizeDistribution>, otherwise: &LogNormal, rng: &mut Pcg64Mcg) -> u64 {
+fn draw(size: Option<&SizeDistribution>, otherwise: &LogNormal, rng: &mut Pcg64Mcg) -> u64 {
     match size {
         Some(size) => size.bytes().draw_count(rng),
         None => otherwise.draw(rng),

@@ -26,15 +26,13 @@ impl HostTimes {
 
     /// The processing times of the hosts at the source and at the destination of a flow, in picoseconds.
     pub fn of(&self, flow: &PlannedFlow, group: &FlowGroup) -> [Distribution; 2] {
-        let never = HostJitter::NONE.0.picoseconds();
         if group.transport.is_rdma() || matches!(group.transport, Transport::Cells(_) | Transport::Frames(_)) {
-            return [never; 2];
+            return [Distribution::ZERO; 2];
         }
-        if let Some(HostJitter(given)) = group.host_jitter.or(self.of_scenario) {
-            return [given.picoseconds(); 2];
-        }
-        let by_default = HostJitter::LINUX.0.picoseconds();
-        [flow.source, flow.destination].map(|host| if self.quiet.contains(&host) { never } else { by_default })
+        [flow.source, flow.destination].map(|host| {
+            let by_default = if self.quiet.contains(&host) { HostJitter::NONE } else { HostJitter::LINUX };
+            group.host_jitter.or(self.of_scenario).unwrap_or(by_default).0.picoseconds()
+        })
     }
 }
 

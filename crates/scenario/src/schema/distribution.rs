@@ -11,6 +11,7 @@ use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::or_table::{OrTable, schema_with};
+use crate::size_cdf::SizeCdf;
 
 /// A time, or how it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +32,7 @@ pub enum SpanDistribution {
 }
 
 /// A number of bytes, or how it is drawn.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum SizeDistribution {
     /// Always this.
     Constant(Bytes),
@@ -53,6 +54,8 @@ pub enum SizeDistribution {
         /// The tail's exponent, above 1.
         shape: f64,
     },
+    /// By a cumulative distribution.
+    Cdf(SizeCdf),
 }
 
 impl Default for SpanDistribution {
@@ -107,6 +110,7 @@ impl SizeDistribution {
                 Distribution::Normal { mean: mean.0 as f64, deviation: deviation.0 as f64 }
             }
             Self::Pareto { mean, shape } => Distribution::Pareto { mean: mean.0 as f64, shape },
+            Self::Cdf(ref sizes) => sizes.distribution(),
         }
     }
 
@@ -119,6 +123,18 @@ impl SizeDistribution {
             | Self::Normal { mean: bytes, .. }
             | Self::Pareto { mean: bytes, .. } => bytes,
             Self::Uniform(low, high) => Bytes(low.0.midpoint(high.0)),
+            Self::Cdf(ref sizes) => Bytes(sizes.distribution().mean().round() as u64),
+        }
+    }
+
+    /// The largest size that can be drawn; `None` without a bound.
+    #[must_use]
+    pub fn largest(&self) -> Option<Bytes> {
+        match *self {
+            Self::Constant(bytes) | Self::Uniform(_, bytes) => Some(bytes),
+            Self::Normal { mean, .. } => Some(Bytes(mean.0.saturating_mul(2))),
+            Self::Exponential(_) | Self::Pareto { .. } => None,
+            Self::Cdf(ref sizes) => Some(Bytes(sizes.bounds()[1] as u64)),
         }
     }
 }
@@ -169,6 +185,9 @@ enum DrawnSize {
     Normal(NormalSize),
     /// Pareto, typical of file sizes: { pareto = { mean = "10 KB", shape = 1.2 } }.
     Pareto(Pareto),
+    /// By a cumulative distribution: { cdf = "websearch" }, one of those that come with Forebay, or a file,
+    /// { cdf = "sizes.csv" }.
+    Cdf(SizeCdf),
 }
 
 /// The Pareto distribution.
@@ -227,6 +246,7 @@ impl DrawnSize {
                 return Err(format!("a Pareto `shape` must be above 1 to have a mean; it is {shape}"));
             }
             Self::Pareto(Pareto { mean, shape }) => SizeDistribution::Pareto { mean, shape },
+            Self::Cdf(sizes) => SizeDistribution::Cdf(sizes),
         })
     }
 }
@@ -266,7 +286,8 @@ text_or_table!(
     DrawnSize,
     "a size such as \"1 MB\", or a distribution such as { exponential = \"10 KB\" }",
     "A size, or how it is drawn: \"1 MB\", { uniform = [\"1 KB\", \"9 KB\"] }, { exponential = \"10 KB\" }, \
-     { normal = { mean = \"404 B\", deviation = \"120 B\" } }, { pareto = { mean = \"10 KB\", shape = 1.2 } }."
+     { normal = { mean = \"404 B\", deviation = \"120 B\" } }, { pareto = { mean = \"10 KB\", shape = 1.2 } }, \
+     { cdf = \"websearch\" }."
 );
 
 impl Serialize for SpanDistribution {

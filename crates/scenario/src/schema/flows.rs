@@ -12,7 +12,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 
 use super::tagged::{self, Algorithm};
-use super::{Cells, DatagramEcn, Frames, HostJitter, LinkSpec, OneOrMany, SizeDistribution, SpanDistribution};
+use super::{Cells, DatagramEcn, Frames, HostJitter, LinkSpec, OneOrMany, SpanDistribution};
 use crate::applications::Application;
 
 pub use udp::{Constant, Game, OnOff, PacketSize, Ping, PingInterval, Poisson, RateStep, Udp, UdpPattern, Voice};
@@ -219,11 +219,9 @@ impl FlowGroup {
             Transport::Tcp(config) => config.segment.0.max(config.ack_bytes()),
             Transport::Uec(UecConfig { packet, .. }) | Transport::Ndp(NdpConfig { packet, .. }) => packet.0,
             Transport::Roce(config) => config.packet_bytes(),
-            Transport::Udp(udp) => match udp.packet {
-                SizeDistribution::Constant(bytes) | SizeDistribution::Uniform(_, bytes) => bytes.0,
-                SizeDistribution::Normal { mean, .. } => (2 * mean.0).min(u64::from(u16::MAX)),
-                SizeDistribution::Exponential(_) | SizeDistribution::Pareto { .. } => u64::from(u16::MAX),
-            },
+            Transport::Udp(udp) => {
+                udp.packet.largest().map_or(u64::from(u16::MAX), |bytes| bytes.0.min(u64::from(u16::MAX)))
+            }
             Transport::Cells(cells) => cells.size.0,
             Transport::Frames(frames) => frames.size.0,
         }

@@ -194,6 +194,7 @@ fn udp(group: &FlowGroup, udp: &Udp, at: &Path) -> Validity {
     let path = at.key("transport.udp");
     let packet = path.key("packet");
     match udp.packet {
+        SizeDistribution::Cdf(ref sizes) => check_packet(Bytes(sizes.bounds()[1] as u64), &packet)?,
         SizeDistribution::Constant(size) | SizeDistribution::Exponential(size) => check_packet(size, &packet)?,
         SizeDistribution::Uniform(low, high) => {
             check_packet(low, &packet)?;

@@ -72,7 +72,8 @@ fn data_packet(transport: &Transport) -> u64 {
         Transport::Udp(udp) => match udp.packet {
             SizeDistribution::Uniform(_, high) => high.0,
             SizeDistribution::Normal { mean, .. } => (2 * mean.0).min(u64::from(u16::MAX)),
-            drawn => drawn.mean().0,
+            SizeDistribution::Cdf(ref sizes) => sizes.bounds()[1] as u64,
+            ref drawn => drawn.mean().0,
         },
         Transport::Cells(cells) => cells.size.0,
         Transport::Frames(frames) => frames.size.0,

@@ -13,7 +13,7 @@ const NOTICEABLE: f64 = 1e-3;
 
 /// A warning for each group whose drawn packet sizes are cut so that their mean changes.
 pub(super) fn cut_sizes(spec: &ScenarioSpec) -> Vec<Warning> {
-    let of_group = |(name, drawn): (&str, SizeDistribution)| {
+    let of_group = |(name, drawn): (&str, &SizeDistribution)| {
         let asked = drawn.mean().0 as f64;
         let mean = drawn.bytes().mean_within(SMALLEST, LARGEST);
         let is_noticeable = (mean / asked - 1.0).abs() > NOTICEABLE;
@@ -28,7 +28,7 @@ pub(super) fn cut_sizes(spec: &ScenarioSpec) -> Vec<Warning> {
         })
     };
     let groups = spec.flows.iter().filter_map(|group| match &group.transport {
-        Transport::Udp(udp) => Some((group.name.as_str(), udp.packet)),
+        Transport::Udp(udp) => Some((group.name.as_str(), &udp.packet)),
         _ => None,
     });
     groups.filter_map(of_group).collect()
