@@ -13,7 +13,7 @@ use forebay_engine::{
     Call, CellArrivals, CrossbarSpec, Distribution, FlowSpec, Inputs, Network, NetworkBuilder, NodeSpec, Ping, Probes,
     RateStep, RunError, SharedKind, TcpData, Transfers, Transport, UdpPattern,
 };
-use forebay_qdisc::{Ecn, Time};
+use forebay_qdisc::{Ecn, Span, Time};
 use forebay_records::random::stream;
 use forebay_switching::{InputFifos, VirtualOutputQueues};
 use forebay_tcp::{CongestionControl, TcpConfig};
@@ -227,25 +227,32 @@ fn flow(
         Distribution::Constant(value) => value,
         drawn => drawn.draw(&mut stream(seed, &format!("flow/{drawn_as}/{what}"))),
     };
-    let start = forebay_qdisc::Span::from_picoseconds(draw("start", group.start.picoseconds()) as u64);
+    let (start, bytes) = match planned.supply {
+        Source::Message { start, bytes } => (start, Some(bytes)),
+        _ => {
+            let start = Span::from_picoseconds(draw("start", group.start.picoseconds()) as u64);
+            (Time::ZERO + start + group.stagger * u64::from(planned.index), None)
+        }
+    };
     let size = |fixed: &FixedSize| (draw("size", fixed.size.bytes()) as u64).max(1);
     let transport = match &group.transport {
         schema::Transport::Tcp(config) => Transport::Tcp {
             config: shared.custom_config.as_ref().unwrap_or(config).clone(),
-            data: match (&group.app, &shared.kind) {
-                (_, Some(kind)) => TcpData::BothWays(kind.clone()),
-                (Application::Fixed(fixed), None) => TcpData::Fixed { bytes: size(fixed) },
-                (Application::Transfers(transfers), None) => TcpData::Transfers(Transfers {
+            data: match (bytes, &group.app, &shared.kind) {
+                (Some(bytes), ..) => TcpData::Fixed { bytes },
+                (_, _, Some(kind)) => TcpData::BothWays(kind.clone()),
+                (_, Application::Fixed(fixed), None) => TcpData::Fixed { bytes: size(fixed) },
+                (_, Application::Transfers(transfers), None) => TcpData::Transfers(Transfers {
                     gap: transfers.gap.picoseconds(),
                     size: transfers.size.bytes(),
                     connections: transfers.connections,
                 }),
-                (_, None) => TcpData::Unlimited,
+                (_, _, None) => TcpData::Unlimited,
             },
         },
         schema::Transport::Uec(_) | schema::Transport::Ndp(_) | schema::Transport::Roce(_) => {
-            let bytes = if let Application::Fixed(fixed) = &group.app { Some(size(fixed)) } else { None };
-            Transport::Message(messages.message(&planned, group, bytes)?)
+            let fixed = || if let Application::Fixed(fixed) = &group.app { Some(size(fixed)) } else { None };
+            Transport::Message(messages.message(&planned, group, bytes.or_else(fixed))?)
         }
         schema::Transport::Udp(udp) => udp_transport(udp, group.ecn.0),
         schema::Transport::Cells(cells) => cells_transport(cells, &planned)?,
@@ -258,8 +265,9 @@ fn flow(
         transport,
         source: planned.source,
         destination: planned.destination,
-        start: Time::ZERO + start + group.stagger * u64::from(planned.index),
-        stop: group.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
+        start,
+        // A message ends with its last byte.
+        stop: group.stop.filter(|_| bytes.is_none()).map_or(Time::NEVER, |stop| Time::ZERO + stop),
         class: group.class,
         host_jitter,
     })

@@ -11,7 +11,7 @@ use crate::schema::OTHERS;
 /// More than any scenario has: a slip of the finger in a count must not take all memory.
 const MOST_HOSTS: u32 = 1_000_000;
 
-/// In `from` and `to` of flows: all hosts of a leaf-spine network or a fat-tree.
+/// In `from`, `to` and `hosts` of flows: all hosts of a leaf-spine network or a fat-tree.
 const HOSTS: &str = "hosts";
 
 /// Replaces every abbreviation of the scenario `root`.
@@ -42,7 +42,7 @@ pub(crate) fn expand(root: &mut Node) -> Result<(), Invalid> {
     }
     let has_switch = root.at_mut(&["topology", "switch"]).is_some();
     let Some(flows) = root.at_mut(&["flows"]) else { return Ok(()) };
-    for end in ["from", "to"] {
+    for end in ["from", "to", "hosts"] {
         flows.elements_mut().filter_map(|group| group.at_mut(&[end])).for_each(|names| hosts.write_out(names));
     }
     directions(flows, has_switch, &path.key("flows"))
@@ -179,6 +179,9 @@ fn directions(flows: &mut Node, has_switch: bool, path: &Path) -> Result<(), Inv
             |message: &str, label: &str| Err(Invalid::new(path.index(index).key("direction"), message, label));
         if has_switch {
             return refused("flows of a switch have one direction", "expected none: flows lead from inputs to outputs");
+        }
+        if group.at_mut(&["pattern"]).is_some() {
+            return refused("`pattern` has no direction", "expected none: hosts send and receive by the pattern");
         }
         if group.text("to") == Some(OTHERS) {
             return refused("`to = \"others\"` has no way back", "expected none: every node is among the others");

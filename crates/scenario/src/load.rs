@@ -5,6 +5,7 @@ use forebay_document::{Document, Kind, Node, Path, escaped};
 use crate::ScenarioError;
 use crate::expand::expand;
 use crate::numbers::{check_pins, remove_lost_pins};
+use crate::patterns::matrix;
 use crate::schema::ScenarioSpec;
 use crate::validate::validate;
 use crate::{size_cdf, traces};
@@ -88,7 +89,11 @@ impl Scenario {
     ) -> Result<Self, ScenarioError> {
         let mut document = Document::parse(SCENARIO, file_name, text, overrides)?;
         document.check_texts()?;
-        document.rewrite(|root| traces::inline(root, read).and_then(|()| size_cdf::inline(root, read)))?;
+        document.rewrite(|root| {
+            traces::inline(root, read)?;
+            size_cdf::inline(root, read)?;
+            matrix::inline(root, read)
+        })?;
         if !overrides.is_empty() {
             document.rewrite(remove_lost_pins)?;
         }

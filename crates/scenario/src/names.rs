@@ -20,7 +20,7 @@ pub fn slowest(spec: &ScenarioSpec, links: &[String]) -> Option<Rate> {
     wanted.map(|link| plan.spec(link).rate).min()
 }
 
-/// Names of all flows, group after group.
+/// Names of all flows, group after group. Where the seed decides, it is the scenario's own.
 #[must_use]
 pub fn flows(spec: &ScenarioSpec) -> Vec<String> {
     Outline::new(spec).flow_names().collect()
@@ -32,10 +32,15 @@ pub fn flows_of(spec: &ScenarioSpec, group: &FlowGroup) -> Vec<String> {
     Outline::new(spec).flows_of(group).collect()
 }
 
-/// Number of all flows.
+/// Number of all flows. Where the seed decides, it is the scenario's own.
 #[must_use]
 pub fn flow_count(spec: &ScenarioSpec) -> u64 {
-    Outline::new(spec).flow_count()
+    let outline = Outline::new(spec);
+    let count = |group: &FlowGroup| match &group.pattern {
+        Some(_) => outline.flows_of(group).count() as u64,
+        None => outline.count_of(group),
+    };
+    spec.flows.iter().map(count).sum()
 }
 
 /// Names of all links; each direction is a link. A queue has the name of the link that it feeds.

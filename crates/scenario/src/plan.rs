@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use forebay_document::{Invalid, Path};
 use forebay_engine::Distribution;
 use forebay_engine::forwarding::{Edge, Forwarding};
-use forebay_qdisc::{Rate, Span};
+use forebay_qdisc::{Rate, Span, Time};
 use forebay_records::random::stream;
 use forebay_switching::congestion::CongestionManagement;
 
@@ -177,6 +177,8 @@ pub(crate) struct FramesOfGenerator {
 pub(crate) enum Source {
     /// It has a source of its own.
     Own,
+    /// A message of a pattern: so many bytes, from this time on.
+    Message { start: Time, bytes: u64 },
     /// Cells of an input.
     Cells(CellsOfInput),
     /// Frames of a generator.

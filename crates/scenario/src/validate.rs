@@ -12,6 +12,7 @@ mod frames;
 pub(crate) mod graph;
 pub(crate) mod home;
 mod links;
+mod patterns;
 mod probes;
 mod reach;
 pub(crate) mod switch;

@@ -63,7 +63,7 @@ fn of_ethernet(outline: &Outline<'_>, adapter: &Adapter, propagating: f64) -> (f
     });
     let (mut windows, mut excess) = (0.0, 0.0);
     for (number, group) in spec.flows.iter().enumerate() {
-        let count = f64::from(group.flows());
+        let count = outline.flows_at_once(group);
         match &group.transport {
             Transport::Tcp(_) | Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => {
                 windows += count * window(group).min(limit)
@@ -148,7 +148,7 @@ fn uplink<'a>(outline: &'a Outline<'_>, group: usize) -> Option<Cow<'a, LinkSpec
 fn waiting(outline: &Outline<'_>) -> (f64, f64) {
     let spec = outline.spec;
     let Some(shared) = shared(outline) else { return (0.0, 0.0) };
-    let flows: f64 = spec.flows.iter().map(|group| f64::from(group.flows())).sum();
+    let flows: f64 = spec.flows.iter().map(|group| outline.flows_at_once(group)).sum();
     let rate = bps(shared.narrowest.rate) * shared.links;
     let access = outline.of_role(Role::Uplink).next();
     let on_the_way = access.map_or(0.0, |access| 2.0 * in_flight(shared.narrowest.rate, &access.there.spec));
@@ -160,7 +160,7 @@ fn waiting(outline: &Outline<'_>) -> (f64, f64) {
     let (mut windows, mut excess_bits) = (0.0, -rate * seconds);
     let (mut windows_apart, mut excess_apart) = (0.0, 0.0);
     for (number, group) in spec.flows.iter().enumerate() {
-        let count = f64::from(group.flows());
+        let count = outline.flows_at_once(group);
         let access = uplink(outline, number);
         let access_bps = access.as_ref().map_or(f64::INFINITY, |link| bps(link.rate));
         let size = packet_bits(group);
@@ -242,6 +242,12 @@ fn window(group: &FlowGroup) -> f64 {
     let window = config.max_window_segments.min(config.max_congestion_window_segments.unwrap_or(u32::MAX));
     let segments = |bytes: u64| bytes as f64 / f64::from(config.payload_bytes().max(1)) + 1.0;
     let (asked, connections) = match (&group.app, group.app.both_ways()) {
+        // A flow under way is a large one, rather than a mean one.
+        _ if group.pattern.is_some() => {
+            let sizes = group.pattern.as_ref().and_then(|pattern| pattern.traffic().size());
+            let largest = sizes.and_then(|sizes| sizes.largest());
+            (largest.map_or(f64::INFINITY, |largest| segments(largest.0)), 1)
+        }
         (_, Some(app)) => (segments(app.message_bytes()), app.connections()),
         (Application::Transfers(transfers), None) => (segments(transfers.size.mean().0), transfers.connections),
         (Application::Fixed(fixed), None) => (segments(fixed.size.mean().0), 1),

@@ -10,6 +10,7 @@ use forebay_switching::congestion::CongestionManagement;
 use super::outline::{Crossed, Direction, Links, Outline, Traffic};
 use super::{FramesOfGenerator, Plan, PlannedAdapter, PlannedFlow, PlannedKind, PlannedNode, PlannedSwitch, Source};
 use crate::names;
+use crate::patterns::{PatternHost, Setting, TrafficPattern};
 use crate::schema::{Adapter, FlowGroup, Generator, LinkSpec, OneOrMany, Transport};
 
 /// A node that flows can name.
@@ -110,6 +111,32 @@ impl<'s> Outline<'s> {
         joined.flat_map(|([one, other], links)| [[one, other], [other, one]].into_iter().zip(links.directions()))
     }
 
+    /// The pattern of a group, if it has one, and its hosts. Names that no host has are left out.
+    pub fn pattern<'a>(&'a self, group: &'a FlowGroup) -> Option<(&'a dyn TrafficPattern, Setting<'a>)> {
+        let pattern = group.pattern.as_ref()?;
+        let mut rates = vec![0.0; self.nodes.len()];
+        for ([from, _], direction) in self.ways() {
+            rates[from as usize] += direction.spec.rate.bits_per_second() as f64;
+        }
+        let host = |node: u32| PatternHost { name: self.name(node), rate_bps: rates[node as usize] };
+        let is_host = |node: &u32| !self.kind(*node).forwards();
+        let hosts = match &group.hosts {
+            Some(OneOrMany(names)) => {
+                names.iter().filter_map(|name| self.node(name)).filter(is_host).map(host).collect()
+            }
+            None => (0..self.nodes.len() as u32).filter(is_host).map(host).collect(),
+        };
+        let setting = Setting {
+            name: &group.name,
+            hosts,
+            has_all_hosts: group.hosts.is_none(),
+            start: group.start,
+            stop: group.stop,
+            duration: self.spec.duration,
+        };
+        Some((pattern.traffic(), setting))
+    }
+
     /// Whether a node has a queue for each class at its ports.
     pub fn has_class_queues(&self, node: u32) -> bool {
         let switch = self.nodes.get(node as usize).and_then(|node| node.kind.ethernet_switch());
@@ -170,12 +197,31 @@ impl Plan<'_> {
                 self.frames(group, &mut generators);
                 continue;
             }
+            if group.1.pattern.is_some() {
+                self.messages(group);
+                continue;
+            }
             for index in 0..group.1.flows() {
                 let end = |list: &Option<OneOrMany>| self.outline.node(list.as_ref()?.at(index as usize)?);
                 if let (Some(from), Some(to)) = (end(&group.1.from), end(&group.1.to)) {
                     self.flow(group, index, group.1.flow_name(index), from, to);
                 }
             }
+        }
+    }
+
+    /// Adds the flows of a group with a pattern.
+    fn messages(&mut self, (number, group): (usize, &FlowGroup)) {
+        let Self { outline, flows, seed, .. } = self;
+        let Some((pattern, setting)) = outline.pattern(group) else { return };
+        for (message, index) in pattern.messages(&setting, *seed).into_iter().zip(0..) {
+            let [Some(source), Some(destination)] = message.ends.map(|end| outline.node(setting.hosts[end].name))
+            else {
+                continue;
+            };
+            let supply = Source::Message { start: message.start, bytes: message.bytes };
+            let name = group.flow_name(index);
+            flows.push(PlannedFlow { name, group: number, index, source, destination, supply });
         }
     }
 

@@ -67,7 +67,8 @@ impl Plan<'_> {
             let group = &self.outline.spec.flows[flow.group];
             let is_one_way = matches!(&group.transport, Transport::Udp(udp) if !udp.is_ping());
             let there = (flow.source, flow.destination);
-            let stop = group.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
+            // A message ends with its last byte.
+            let stop = group.stop.filter(|_| group.pattern.is_none()).map_or(Time::NEVER, |stop| Time::ZERO + stop);
             for pair in [Some(there), (!is_one_way).then_some((there.1, there.0))].into_iter().flatten() {
                 pairs.entry(pair).and_modify(|last| *last = stop.max(*last)).or_insert(stop);
             }

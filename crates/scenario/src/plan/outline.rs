@@ -323,13 +323,24 @@ impl<'s> Outline<'s> {
         self.spec.flows.iter().flat_map(|group| self.flows_of(group))
     }
 
-    /// Names of a group's flows.
+    /// About the most flows of a group that are under way at once.
+    pub fn flows_at_once(&self, group: &FlowGroup) -> f64 {
+        let of_pattern = self.pattern(group).map(|(pattern, setting)| pattern.at_once(&setting));
+        of_pattern.unwrap_or_else(|| f64::from(group.flows()))
+    }
+
+    /// Names of a group's flows. Those of a pattern that draws their number are those under the scenario's own seed.
     pub fn flows_of<'a>(&'a self, group: &'a FlowGroup) -> Box<dyn Iterator<Item = String> + 'a> {
         match (&group.transport, &self.cells) {
             (Transport::Cells(_), Some(cells)) => {
                 Box::new(cells.pairs.iter().map(|&(input, output, _)| cell_flow(&group.name, input, output)))
             }
             (Transport::Frames(_), _) => Box::new(self.frame_flows(group)),
+            _ if group.pattern.is_some() => {
+                let names =
+                    self.pattern(group).map(|(pattern, setting)| pattern.messages(&setting, self.spec.seed).len());
+                Box::new((0..names.unwrap_or(0) as u32).map(|index| group.flow_name(index)))
+            }
             _ => Box::new((0..group.flows()).map(|index| group.flow_name(index))),
         }
     }
@@ -339,11 +350,14 @@ impl<'s> Outline<'s> {
         self.spec.flows.iter().map(|group| self.count_of(group)).sum()
     }
 
-    /// Number of a group's flows.
+    /// Number of a group's flows; about so many, if a pattern draws their number.
     pub fn count_of(&self, group: &FlowGroup) -> u64 {
         match (&group.transport, &self.cells) {
             (Transport::Cells(_), Some(cells)) => cells.pairs.len() as u64,
             (Transport::Frames(_), _) => self.frame_flow_count(group),
+            _ if group.pattern.is_some() => {
+                self.pattern(group).map_or(0, |(pattern, setting)| pattern.count(&setting).ceil() as u64)
+            }
             _ => u64::from(group.flows()),
         }
     }

@@ -14,6 +14,7 @@ use serde::de::{Deserializer, Error, Visitor};
 use super::tagged::{self, Algorithm};
 use super::{Cells, DatagramEcn, Frames, HostJitter, LinkSpec, OneOrMany, SpanDistribution};
 use crate::applications::Application;
+use crate::patterns::Pattern;
 
 pub use udp::{Constant, Game, OnOff, PacketSize, Ping, PingInterval, Poisson, RateStep, Udp, UdpPattern, Voice};
 pub(crate) use udp::{VOICE_BPS, VOICE_INTERVAL};
@@ -22,7 +23,7 @@ pub(crate) use udp::{VOICE_BPS, VOICE_INTERVAL};
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowGroup {
-    /// Name of the group. Its flows are `name-0`, `name-1`, …; just `name` where `count` is not given.
+    /// Name of the group. Its flows are `name-0`, `name-1`, …; just `name` without `count` and `pattern`.
     pub name: String,
     /// Number of flows. Default: one, with the name of the group. Not for cells and frames.
     #[serde(default)]
@@ -33,6 +34,13 @@ pub struct FlowGroup {
     /// Data to send; TCP and, of `unlimited` and `fixed`, RDMA transports only.
     #[serde(default)]
     pub app: Application,
+    /// A pattern by which the hosts of the topology send to each other, in place of `count`, `from`, `to` and `app`.
+    /// For leaf-spine networks, fat-trees, free graphs and Ethernets, and for TCP.
+    #[serde(default)]
+    pub pattern: Option<Pattern>,
+    /// With `pattern` only: the hosts that it has. Default: all hosts of the topology.
+    #[serde(default)]
+    pub hosts: Option<OneOrMany>,
     /// Start of the flow; drawn for each flow.
     #[serde(default)]
     pub start: SpanDistribution,
@@ -189,7 +197,7 @@ impl Direction {
 }
 
 impl FlowGroup {
-    /// Number of flows.
+    /// Number of flows of a group without a pattern.
     #[must_use]
     pub fn flows(&self) -> u32 {
         self.count.unwrap_or(1)
@@ -209,7 +217,8 @@ impl FlowGroup {
     /// Name of the group's flow `index`, from 0.
     #[must_use]
     pub fn flow_name(&self, index: u32) -> String {
-        if self.count.is_none() { self.name.clone() } else { format!("{}-{index}", self.name) }
+        let is_alone = self.count.is_none() && self.pattern.is_none();
+        if is_alone { self.name.clone() } else { format!("{}-{index}", self.name) }
     }
 
     /// The largest packet that the group sends, in bytes on the wire; for drawn sizes the largest that can be drawn.

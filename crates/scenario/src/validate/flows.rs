@@ -9,7 +9,7 @@ use forebay_units::{Bytes, ParameterError, Span};
 
 use super::check::{DAY, LONGEST_RUN, Validity, check_fraction, check_name, check_rate, check_span, require};
 use super::reach::Reach;
-use super::{frames, switch};
+use super::{frames, patterns, switch};
 use crate::applications::Application;
 use crate::plan::outline::Outline;
 use crate::schema::{
@@ -42,11 +42,12 @@ pub(super) fn validate(outline: &Outline<'_>, path: &Path) -> Validity {
     let mut total = 0_u64;
     for (index, group) in spec.flows.iter().enumerate() {
         let at = path.index(index);
+        patterns::validate(group, outline, reach.as_ref(), &at)?;
         require(group.flows() > 0, || at.key("count"), || "a group without flows".into(), "expected at least 1")?;
         total = total.saturating_add(outline.count_of(group).saturating_mul(u64::from(group.flows_each())));
         require(
             total <= MOST_FLOWS,
-            || at.key("count"),
+            || at.key(if group.pattern.is_some() { "pattern" } else { "count" }),
             || format!("{total} flows are too many"),
             "expected at most 16777216 in all",
         )?;
@@ -62,8 +63,10 @@ pub(super) fn validate(outline: &Outline<'_>, path: &Path) -> Validity {
             Transport::Cells(cells) => switch::cells(group, cells, outline, &at)?,
             Transport::Frames(frames) => frames::frames(group, frames, outline, &at)?,
         }
-        place(group, outline, reach.as_ref(), &at)?;
-        hosts_of(group, outline, index, &at)?;
+        if group.pattern.is_none() {
+            place(group, outline, reach.as_ref(), &at)?;
+            hosts_of(group, outline, index, &at)?;
+        }
         host_jitter(group, &at)?;
     }
     unique_names(spec, path)?;
@@ -114,7 +117,9 @@ fn unique_names(spec: &ScenarioSpec, path: &Path) -> Validity {
         let Some((stem, number)) = group.name.rsplit_once('-') else { continue };
         let flow_of = |other: &FlowGroup| {
             number.parse::<u32>().is_ok_and(|number| {
-                other.count.is_some_and(|count| number < count) && other.flow_name(number) == group.name
+                // The number of flows of a pattern may depend on the seed.
+                let is_flow = other.pattern.is_some() || other.count.is_some_and(|count| number < count);
+                is_flow && other.flow_name(number) == group.name
             })
         };
         let taken = groups.get(stem).is_some_and(|other| flow_of(other));

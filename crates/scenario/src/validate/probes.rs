@@ -85,12 +85,17 @@ pub(super) fn watched_flow<'a>(
     path: &Path,
 ) -> Result<Option<&'a FlowGroup>, Invalid> {
     let groups = || outline.spec.flows.iter().map(|group| group.name.clone());
+    drawn_flow(name, outline, path)?;
     if !groups().chain(outline.flow_names()).any(|known| known == *name) {
         let known: Vec<String> = groups().chain(outline.flow_names()).take(NAMES_COMPARED).collect();
         let invalid = Invalid::new(path.clone(), format!("there is no flow `{name}`"), "expected a flow or a group");
         return Err(invalid.with_help(did_you_mean(name, known.iter().map(String::as_str))));
     }
-    let is_of = |group: &&FlowGroup| (0..group.flows()).any(|index| group.flow_name(index) == *name);
+    let is_of = |group: &&FlowGroup| match &group.pattern {
+        // The flow is known, and its group the only one that can have it.
+        Some(_) => number_in(group, name).is_some(),
+        None => (0..group.flows()).any(|index| group.flow_name(index) == *name),
+    };
     let group = outline.spec.flows.iter().find(|group| group.name == *name || is_of(group));
     let app = group.map(|group| &group.app);
     let several = app.is_some_and(|app| app.both_ways().is_some_and(|app| app.connections() > 1));
@@ -101,6 +106,24 @@ pub(super) fn watched_flow<'a>(
         require(!has_flows, || path.clone(), message, "expected a flow of one connection")?;
     }
     Ok(group)
+}
+
+/// The number that a flow of this name would have in the group.
+fn number_in(group: &FlowGroup, name: &str) -> Option<u32> {
+    let number = name.strip_prefix(group.name.as_str())?.strip_prefix('-')?.parse().ok()?;
+    (group.flow_name(number) == name).then_some(number)
+}
+
+/// No single flow of a pattern can be named if their number depends on the seed: another run may not have it.
+fn drawn_flow(name: &str, outline: &Outline<'_>, path: &Path) -> Validity {
+    let has_drawn_number =
+        |group: &&FlowGroup| outline.pattern(group).is_some_and(|(pattern, _)| pattern.has_drawn_number());
+    let Some(group) = outline.spec.flows.iter().filter(has_drawn_number).find(|it| number_in(it, name).is_some())
+    else {
+        return Ok(());
+    };
+    let message = format!("the number of flows of `{}` depends on the seed", group.name);
+    Err(Invalid::new(path.clone(), message, "expected the group: another run may not have this flow"))
 }
 
 fn senders(probes: &Probes, outline: &Outline<'_>, path: &Path) -> Validity {

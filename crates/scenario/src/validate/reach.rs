@@ -39,15 +39,26 @@ impl<'a> Reach<'a> {
     /// Whether there is a way from host `from` to host `to`.
     pub fn reaches(&self, from: &str, to: &str) -> bool {
         let (Some(from), Some(to)) = (self.outline.node(from), self.outline.node(to)) else { return false };
-        if self.neighbours[from as usize].contains(&to) {
-            return true;
+        self.neighbours[from as usize].contains(&to) || !self.regions(from).is_disjoint(&self.regions(to))
+    }
+
+    /// The parts of the network behind a host; the routers of each reach each other.
+    fn regions(&self, host: u32) -> BTreeSet<u32> {
+        let neighbours = self.neighbours[host as usize].iter();
+        let routers = neighbours.filter(|&&node| self.outline.kind(node).forwards());
+        routers.map(|&router| self.routers.find(router)).collect()
+    }
+
+    /// The first of these hosts that does not reach another one, and that one.
+    pub fn apart<'n>(&self, hosts: &[&'n str]) -> Option<[&'n str; 2]> {
+        let mut regions = hosts.iter().filter_map(|host| Some(self.regions(self.outline.node(host)?)));
+        let first = regions.next()?;
+        let common = regions.fold(first, |common, regions| common.intersection(&regions).copied().collect());
+        if !common.is_empty() {
+            return None;
         }
-        let regions = |host: u32| -> BTreeSet<u32> {
-            let neighbours = self.neighbours[host as usize].iter();
-            let routers = neighbours.filter(|&&node| self.outline.kind(node).forwards());
-            routers.map(|&router| self.routers.find(router)).collect()
-        };
-        !regions(from).is_disjoint(&regions(to))
+        let pairs = hosts.iter().flat_map(|from| hosts.iter().map(move |to| [*from, *to]));
+        pairs.into_iter().find(|[from, to]| from != to && !self.reaches(from, to))
     }
 
     /// Checks that `name` is that of a host.

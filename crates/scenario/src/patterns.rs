@@ -1,0 +1,172 @@
+//! Patterns of traffic, in which the hosts of a topology send to each other: the table of all, and their seam.
+//!
+//! A pattern makes messages: flows with a start and a size. A host, and each thing that is drawn for it, has a random
+//! stream of its own, so that no message changes what another host draws.
+
+pub(crate) mod all_to_all;
+pub(crate) mod incast;
+pub(crate) mod matrix;
+pub(crate) mod open_loop;
+pub(crate) mod permutation;
+
+use forebay_document::Path;
+use forebay_engine::Distribution;
+use forebay_qdisc::Time;
+use forebay_records::random::stream;
+use forebay_units::Span;
+use rand_pcg::Pcg64Mcg;
+use schemars::JsonSchema;
+
+use crate::schema::{SizeDistribution, SpanDistribution};
+use crate::validate::check::{Validity, require};
+
+/// A flow of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub start: Time,
+    /// Its source and destination, as places in [`Setting::hosts`].
+    pub ends: [usize; 2],
+    pub bytes: u64,
+}
+
+/// A host of a pattern.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PatternHost<'a> {
+    pub name: &'a str,
+    /// The rate at which it can send: the sum of its links.
+    pub rate_bps: f64,
+}
+
+/// The hosts of a group with a pattern, and when they send.
+pub(crate) struct Setting<'a> {
+    /// The name of the group, which random streams have.
+    pub name: &'a str,
+    pub hosts: Vec<PatternHost<'a>>,
+    /// Whether these are all hosts of the topology.
+    pub has_all_hosts: bool,
+    pub start: SpanDistribution,
+    pub stop: Option<Span>,
+    pub duration: Span,
+}
+
+impl Setting<'_> {
+    /// When messages begin, without what is drawn.
+    pub fn begin(&self) -> Time {
+        Time::ZERO + self.start.minimum()
+    }
+
+    /// Patterns that go on begin no message at this time or later.
+    pub fn end(&self) -> Time {
+        Time::ZERO + self.stop.unwrap_or(self.duration).min(self.duration)
+    }
+
+    /// The time from the first to the second.
+    pub fn span(&self) -> Span {
+        self.end().since(self.begin().min(self.end()))
+    }
+
+    /// The random stream of the group for `what`.
+    pub fn stream(&self, seed: u64, what: &str) -> Pcg64Mcg {
+        stream(seed, &format!("pattern/{}/{what}", self.name))
+    }
+
+    /// How much later than its pattern a message begins, where `start` is drawn.
+    pub fn delay(&self, starts: &mut Pcg64Mcg) -> Span {
+        match self.start.picoseconds() {
+            Distribution::Constant(_) => Span::ZERO,
+            drawn => drawn.draw_span(starts).saturating_sub(self.start.minimum()),
+        }
+    }
+
+    /// Messages of one host after the other to those that `to` makes, each with a start and a size.
+    fn one_each(&self, seed: u64, size: &SizeDistribution, to: &[Vec<usize>]) -> Vec<Message> {
+        let sizes = size.bytes();
+        let of_host = |(from, to): (usize, &Vec<usize>)| {
+            let name = self.hosts[from].name;
+            let [mut starts, mut of_sizes] = ["start", "size"].map(|what| self.stream(seed, &format!("{name}/{what}")));
+            let message = |&to: &usize| Message {
+                start: self.begin().saturating_add(self.delay(&mut starts)),
+                ends: [from, to],
+                bytes: sizes.draw_count(&mut of_sizes),
+            };
+            to.iter().map(message).collect::<Vec<_>>()
+        };
+        to.iter().enumerate().flat_map(of_host).collect()
+    }
+
+    /// Checks that something ends the pattern, if the group says when.
+    fn needs_no_stop(&self, pattern: &str, at: &Path) -> Validity {
+        let message = || format!("`stop` has no effect on `{pattern}`: each of its flows ends with its last byte");
+        require(self.stop.is_none(), || at.key("stop"), message, "expected none")
+    }
+}
+
+/// A pattern of traffic.
+pub(crate) trait TrafficPattern {
+    /// Checks the parameters, which are at `at`; those of the group are at `group`.
+    fn check(&self, setting: &Setting<'_>, at: &Path, group: &Path) -> Validity;
+
+    /// The number of messages; its mean, if the number is drawn.
+    fn count(&self, setting: &Setting<'_>) -> f64;
+
+    /// About the most messages that are under way at once in a network that is not overloaded.
+    fn at_once(&self, setting: &Setting<'_>) -> f64 {
+        self.count(setting)
+    }
+
+    /// Whether their number, and so the names of the flows, depends on the seed.
+    fn has_drawn_number(&self) -> bool {
+        false
+    }
+
+    /// Sizes of the messages; `None` if each is given.
+    fn size(&self) -> Option<&SizeDistribution>;
+
+    /// The messages, in the order of their numbers.
+    fn messages(&self, setting: &Setting<'_>, seed: u64) -> Vec<Message>;
+}
+
+/// Generates the enum from the table of patterns: name in a scenario, variant, parameters.
+macro_rules! patterns {
+    ($($(#[doc = $doc:literal])* $name:literal $variant:ident($parameters:ty),)*) => {
+        /// A pattern of traffic between the hosts of the topology.
+        #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+        pub enum Pattern {
+            $($(#[doc = $doc])* #[serde(rename = $name)] $variant($parameters),)*
+        }
+
+        impl Pattern {
+            /// Its name in a scenario.
+            #[must_use]
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            /// Its messages.
+            pub(crate) fn traffic(&self) -> &dyn TrafficPattern {
+                match self {
+                    $(Self::$variant(parameters) => parameters,)*
+                }
+            }
+        }
+    };
+}
+
+patterns! {
+    /// Each host starts flows at random times, to hosts that are drawn, at a given load.
+    "open_loop" OpenLoop(open_loop::OpenLoop),
+    /// Several hosts send to one at once, or again and again.
+    "incast" Incast(incast::Incast),
+    /// Each host sends to another one, and each receives from one.
+    "permutation" Permutation(permutation::Permutation),
+    /// Each host sends to every other one.
+    "all_to_all" AllToAll(all_to_all::AllToAll),
+    /// The connections of a file, in the format of htsim.
+    "matrix" Matrix(matrix::Matrix),
+}
+
+#[cfg(test)]
+#[path = "patterns_tests.rs"]
+mod tests;
