@@ -50,7 +50,7 @@ pub(super) fn validate(group: &FlowGroup, outline: &Outline<'_>, reach: Option<&
 /// Whether a flow of this transport can send a given number of bytes, and ends then.
 fn carries_messages(transport: &Transport) -> bool {
     match transport {
-        Transport::Tcp(_) => true,
+        Transport::Tcp(_) | Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => true,
         Transport::Udp(_) | Transport::Cells(_) | Transport::Frames(_) => false,
     }
 }
