@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,22 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from .display.figure import COLOURS, Figure, draw_delays, line_styles, literal, new_figure, save_figures, style
+from .display.figure import (
+    COLOURS,
+    Figure,
+    draw_delays,
+    is_wide,
+    line_styles,
+    literal,
+    new_figure,
+    save_figures,
+    style,
+    write_plainly,
+)
 from .display.quantity import label, scale, time_scale, title, with_unit
 from .display.states import Periods, colours_of, under_curves
 from .errors import InputError
+from .runs.completion import slowdown_curves
 from .runs.congestion import OF_PORTS, busiest_first
 from .runs.senders import Panel, Sender, sender_of, watched_senders
 from .runs.series import Series, SeriesKind, while_active, with_gaps_filled
@@ -197,6 +210,41 @@ class Plots:
             column[0].set_title(literal(f"{self._result.scenario}: under load"))
         return figure
 
+    def slowdown(self) -> Figure:
+        """Draw the slowdown of flows over their size: the median and the 99th percentile of each group.
+
+        Flows that started after the warm-up and finished are sorted by size and cut into 20 parts of equally many. A
+        point is at the largest size of its part.
+
+        Raises:
+            InputError: If no flow of a given size finished.
+
+        """
+        curves = slowdown_curves(self._result.flows, self._result.warmup_s)
+        if not curves:
+            message = "no flow of a given size finished\nhint: such flows have `app.fixed` or a `pattern`"
+            raise InputError(message)
+        with style():
+            figure, axes = self._figure("slowdown of flows")
+            unit = scale("size_bytes", max(float(curve.size_bytes.max()) for curve in curves))
+            for curve, colour in zip(curves, cycle(COLOURS), strict=False):
+                for (share, slowdowns), line in zip(curve.slowdowns.items(), ("-", "--"), strict=True):
+                    looks: dict[str, Any] = {"color": colour, "linestyle": line, "marker": "o", "markersize": 3}
+                    name = literal(f"{curve.group}, p{share}")
+                    axes.plot(curve.size_bytes / unit.divisor, slowdowns, label=name, **looks)
+            axes.set_xlabel(label("size_bytes", unit))
+            axes.set_ylabel("Slowdown")
+            if is_wide(np.concatenate([curve.size_bytes for curve in curves])):
+                axes.set_xscale("log")
+                write_plainly(axes.xaxis)
+            if is_wide(np.concatenate([values for curve in curves for values in curve.slowdowns.values()])):
+                axes.set_yscale("log")
+                write_plainly(axes.yaxis)
+            else:
+                axes.set_ylim(bottom=0)
+            figure.legend(loc="outside upper right", ncols=4)
+        return figure
+
     def videos(self) -> Figure:
         """Draw the bitrates and buffers of videos over time. During a stall the bitrate is zero.
 
@@ -268,6 +316,8 @@ class Plots:
             figures["delay"] = self.delay()
         if self._result.delays.height:
             figures["delay-distribution"] = self.delay_distribution()
+        if slowdown_curves(self._result.flows, self._result.warmup_s):
+            figures["slowdown"] = self.slowdown()
         if any(entry.quantity in OF_PORTS for entry in self._result.all_series):
             figures["ports"] = self.ports()
         lengths = [one for one in self._result.all_series if (one.kind, one.quantity) == ("queue", "length_packets")]

@@ -40,6 +40,7 @@ _TEXTS = {
     "videos": ("name", "group"),
     "pages": ("name", "group"),
     "pings": ("name", "group"),
+    "completion_times": ("name", "group"),
 }
 _RATES = ("goodput_bps", "throughput_bps")
 _KINDS = {
@@ -51,8 +52,10 @@ _KINDS = {
     "engine": "table",
     "deadlock": "table?",
     "series": "list",
-    **dict.fromkeys(set(TABLES).difference(YOUNGER_TABLES), "list"),
+    **dict.fromkeys(set(TABLES).difference(YOUNGER_TABLES), "list?"),
 }
+# Larger tables are null in `result.json`: of a hundred thousand flows the text would take 200 MB.
+_MOST_ROWS_AS_TEXT = 10_000
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,8 @@ class Result:
     """Cost of the run."""
     digest: str
     """A hash of the results: equal digests mean equal results, bit for bit. It leaves out `state_bytes`, `jitter_s`,
-    `source`, `destination`, `line`, `delays`, and the series `paused_share` and `memory_bytes`."""
+    `source`, `destination`, `line`, `size_bytes`, `fct_s`, `base_s`, `slowdown`, `delays`, `completion_times`, and the
+    series `paused_share` and `memory_bytes`."""
     deadlock: Deadlock | None = None
     """Links of an Ethernet that had stopped each other for good when the run ended, or None."""
     warnings: tuple[RunWarning, ...] = ()
@@ -163,6 +167,9 @@ class Result:
     """One row per flow with `app.web`: pages, and the times that they took. Empty without such flows."""
     pings: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
     """One row per ping: its round-trip times. Empty without pings."""
+    completion_times: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
+    """Completion times and slowdowns of flows of a given size that started after the warm-up: one row per group and
+    range of sizes, with mean and percentiles. Empty without such flows."""
 
     @classmethod
     def from_core(cls, raw: RawResult) -> Self:
@@ -190,6 +197,7 @@ class Result:
             videos=frame_of(raw.videos),
             pages=frame_of(raw.pages),
             pings=frame_of(raw.pings),
+            completion_times=frame_of(raw.completion_times),
         )
 
     def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:
@@ -355,7 +363,7 @@ class Result:
     def save(self, folder: str | PathLike[str]) -> None:
         """Write tables and series as Parquet, and all but the values of the series as `result.json`.
 
-        Either all files appear or none.
+        Tables of more than 10 000 rows are in their Parquet files alone. Either all files appear or none.
 
         Args:
             folder: Where to write. It is made if it does not exist.
@@ -371,7 +379,7 @@ class Result:
         """Write the files of `save` one by one."""
         for table in TABLES:
             frame: pl.DataFrame = getattr(self, table)
-            # Only an Ethernet has adapters, and only some flows have transfers, videos, pages or pings.
+            # Only an Ethernet has adapters, and only some flows have transfers, videos, pages, pings or a size.
             if frame.width:
                 write_frame(frame, folder / f"{table}.parquet")
         write_frame(self.delays, folder / DELAYS_FILE)
@@ -380,7 +388,9 @@ class Result:
             frames = [self.series(kind).select(pl.lit(kind).alias("kind"), pl.all()) for kind in kinds]
             write_frame(pl.concat(frames), folder / SERIES_FILE)
         with (folder / RESULT_FILE).open("w", encoding="utf-8") as file:
-            file.writelines(json_parts(self.to_rows(series=False)))
+            document = self.to_rows(series=False)
+            large = [table for table in TABLES if len(document[table]) > _MOST_ROWS_AS_TEXT]
+            file.writelines(json_parts(document | dict.fromkeys(large)))
             file.write("\n")
 
     @classmethod
@@ -412,8 +422,10 @@ class Result:
             }
             check_kinds(document, _KINDS, RESULT_FILE)
             check_kinds(document["engine"], dict.fromkeys(get_type_hints(Engine), "number"), "engine")
-            check_kinds(document, {table: "list" for table in YOUNGER_TABLES if table in document}, RESULT_FILE)
-            kept |= {table: read_table(path / f"{table}.parquet", document.get(table, [])) for table in TABLES}
+            check_kinds(document, {table: "list?" for table in YOUNGER_TABLES if table in document}, RESULT_FILE)
+            for table in TABLES:
+                rows = document.get(table, [])
+                kept[table] = read_table(path / f"{table}.parquet", has_rows=rows is None or bool(rows))
             for table, texts in _TEXTS.items():
                 if kept[table].columns:
                     check_columns(kept[table], texts, f"{table}.parquet")

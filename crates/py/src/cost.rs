@@ -44,7 +44,7 @@ pub(crate) fn queue_cost<'py>(
         attached_for(&custom, reins, || {
             let made = PythonClasses::new(&custom);
             let cost = forebay_scenario::cost_in(&scenario, &name, &workload, Some(&made));
-            made.error(scenario.spec()).map_or_else(|| cost.map_err(refused), Err)
+            made.error(scenario.spec(), None).map_or_else(|| cost.map_err(refused), Err)
         })
     })??;
     let Some(cost) = cost else {

@@ -103,9 +103,10 @@ impl<'a> PythonClasses<'a> {
         self.faults.any()
     }
 
-    /// The error of the first that failed in a run of that scenario.
-    pub fn error(&self, scenario: &ScenarioSpec) -> Option<PyErr> {
-        self.faults.take().map(|fault| Python::attach(|py| fault.into_error(py, scenario)))
+    /// The error of the first that failed in a run of that scenario under `seed`, or under its own seed.
+    pub fn error(&self, scenario: &ScenarioSpec, seed: Option<u64>) -> Option<PyErr> {
+        let seed = seed.unwrap_or(scenario.seed);
+        self.faults.take().map(|fault| Python::attach(|py| fault.into_error(py, scenario, seed)))
     }
 
     fn make(

@@ -42,6 +42,8 @@ pub(crate) struct RawResult {
     adapters: Py<PyDict>,
     /// One row a flow whose transfers arrive during the run.
     transfers: Py<PyDict>,
+    /// Completion times of flows of a given size, by group and range of sizes.
+    completion_times: Py<PyDict>,
     /// One row a flow that plays video.
     videos: Py<PyDict>,
     /// One row a flow that loads web pages.
@@ -76,6 +78,7 @@ impl RawResult {
             queue_flows: columns(py, result.queue_flows, form)?,
             adapters: columns(py, result.adapters, form)?,
             transfers: columns(py, result.transfers, form)?,
+            completion_times: columns(py, result.completion_times, form)?,
             videos: columns(py, result.videos, form)?,
             pages: columns(py, result.pages, form)?,
             pings: columns(py, result.pings, form)?,

@@ -116,7 +116,7 @@ fn run_with_custom(
         yield_interpreter(plans);
         reins.go_on(fraction) && !custom.have_failed()
     });
-    match custom.error(scenario.spec()) {
+    match custom.error(scenario.spec(), seed) {
         Some(error) => Err(error),
         None => run.map_err(|error| run_error(&error)),
     }

@@ -6,6 +6,7 @@
 mod applications;
 mod build;
 mod catalogue;
+mod completion;
 mod cost;
 mod custom_classes;
 mod expand;

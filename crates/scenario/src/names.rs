@@ -26,10 +26,10 @@ pub fn flows(spec: &ScenarioSpec) -> Vec<String> {
     Outline::new(spec).flow_names().collect()
 }
 
-/// Names of a group's flows.
+/// Names of a group's flows under a seed.
 #[must_use]
-pub fn flows_of(spec: &ScenarioSpec, group: &FlowGroup) -> Vec<String> {
-    Outline::new(spec).flows_of(group).collect()
+pub fn flows_of(spec: &ScenarioSpec, group: &FlowGroup, seed: u64) -> Vec<String> {
+    Outline::new(spec).flows_under(group, seed).collect()
 }
 
 /// Number of all flows. Where the seed decides, it is the scenario's own.

@@ -111,6 +111,27 @@ fn many_tcp_flows_between_hosts_of_their_own_with_sack() {
 }
 
 #[test]
+fn an_open_loop_over_a_fabric() {
+    for switch in ["\"router\"", "{ ethernet_switch = { memory = \"4 MB\" } }"] {
+        check(&format!(
+            r#"
+            duration = "20 ms"
+            [topology.leaf_spine]
+            leaves = 8
+            spines = 8
+            hosts = 16
+            switch = {switch}
+            host_link = {{ rate = "10 Gbps", delay = "1 us" }}
+            [[flows]]
+            name = "web"
+            transport = "tcp"
+            pattern.open_loop = {{ load = 0.3, size = {{ cdf = "fb_web_server" }} }}
+            "#
+        ));
+    }
+}
+
+#[test]
 fn many_tcp_flows_behind_lossy_links() {
     check(&star(r#"rate = "1 Gbps", impairments.loss = 0.01"#, r#"rate = "1 Gbps", queue = "drop_tail""#, TCP));
     // The acknowledgements of all flows come from a few hosts, with a link for each flow.

@@ -26,7 +26,7 @@ fn alone(bytes: u64, to: u32, gbps: u64, keys: &str) -> f64 {
         app.fixed = {{ size = "{bytes} B" }}
         "#
     );
-    result(&text).flows.floats("acknowledged_s")[0] * 1e6
+    result(&text).flows.floats("fct_s")[0] * 1e6
 }
 
 /// The time of the last ACK: the packets one after the other, and the last one and its ACK over `links`.
@@ -85,7 +85,7 @@ fn messages(pairs: impl Iterator<Item = (u32, u32)>, transport: &str) -> Vec<f64
         "#
     );
     let result = result(&text);
-    let mut times: Vec<f64> = result.flows.floats("acknowledged_s").iter().map(|time| time * 1e6).collect();
+    let mut times: Vec<f64> = result.flows.floats("fct_s").iter().map(|time| time * 1e6).collect();
     assert!(times.iter().all(|time| time.is_finite()), "all messages are complete");
     let delivered: f64 = result.flows.floats("goodput_bps").iter().map(|bps| bps / 8.0 * 0.01).sum();
     assert!((delivered / 2e6 - times.len() as f64).abs() < 1e-6, "each byte is delivered once: {delivered}");

@@ -29,6 +29,7 @@ pub(crate) fn result(run: RunResult) -> JsValue {
         .with("queue_flows", table(run.queue_flows))
         .with("adapters", table(run.adapters))
         .with("transfers", table(run.transfers))
+        .with("completion_times", table(run.completion_times))
         .with("videos", table(run.videos))
         .with("pages", table(run.pages))
         .with("pings", table(run.pings))

@@ -1,4 +1,4 @@
-// Tables of results as they are: transfers, videos, pages, pings and ports.
+// Tables of results as they are: completion times, transfers, videos, pages, pings and ports.
 
 import { ScrollBox } from "../charts/scroll-box";
 import { columnScale, numberText, titleOf } from "../charts/units";
@@ -6,7 +6,8 @@ import type { RunResult, Table } from "../engine/protocol";
 import { rowCount } from "./figures";
 import type { Column } from "./session";
 
-const TABLES: [key: "transfers" | "videos" | "pages" | "pings" | "adapters", title: string][] = [
+const TABLES: [key: "completion_times" | "transfers" | "videos" | "pages" | "pings" | "adapters", title: string][] = [
+  ["completion_times", "Completion times"],
   ["transfers", "Transfers"],
   ["pages", "Web pages"],
   ["videos", "Videos"],

@@ -116,6 +116,7 @@ export interface RunResult {
   queue_flows: Table;
   adapters: Table;
   transfers: Table;
+  completion_times: Table;
   videos: Table;
   pages: Table;
   pings: Table;

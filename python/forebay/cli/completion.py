@@ -40,10 +40,11 @@ def names(incomplete: str) -> list[tuple[str, str]]:
 def metrics(context: typer.Context, incomplete: str) -> list[str]:
     """Return the metrics of a sweep, those of the scenario's groups of flows among them."""
     groups = [flow["name"] for flow in _scenario(context).get("flows", []) if "name" in flow]
-    of_group = runs.measures.GROUP_METRICS
+    of_group = (*runs.measures.GROUP_METRICS, *runs.measures.COMPLETION_METRICS)
     found = [
         *runs.measures.QUEUE_METRICS,
         *runs.measures.HOST_METRICS,
+        *runs.measures.COMPLETION_METRICS,
         *(f"{group}.{metric}" for group in groups for metric in of_group),
     ]
     return [name for name in found if name.startswith(incomplete)]

@@ -15,7 +15,7 @@ import polars as pl
 from forebay import _core, comparison, display, reporting
 from forebay.folder import SCENARIO_FILE, staged_beside_runs
 from forebay.runs.mean import known, mean_cells
-from forebay.runs.measures import GROUP_METRICS, HOST_METRICS, QUEUE_METRICS, Measures
+from forebay.runs.measures import COMPLETION_METRICS, GROUP_METRICS, HOST_METRICS, QUEUE_METRICS, Measures
 from forebay.storage.document import Document, json_text
 from forebay.storage.frames import write_csv
 from forebay.storage.stored import check_kinds, read_document, reading, tables_in
@@ -179,7 +179,9 @@ def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]], cus
     if not runs:
         return math.nan
     measures = [run for _, run in runs]
-    weights = np.mean([list(run.arrivals.values()) for run in measures], axis=0)
+    # A seed may have flows that another has not.
+    names = list(dict.fromkeys(name for run in measures for name in run.arrivals))
+    weights = np.mean([[run.arrivals.get(name, 0.0) for name in names] for run in measures], axis=0)
     load = float(np.mean([run.load for run in measures]))
     packet_bytes = float(np.mean([run.packet_bytes for run in measures]))
     if not (weights.sum() > 0 and math.isfinite(load) and load > 0 and math.isfinite(packet_bytes)):
@@ -191,15 +193,18 @@ def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]], cus
 def frames_of(rows: Sequence[Row]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Return the frames `table`, `groups` and `runs` of a comparison."""
     table, groups, runs = [], [], []
-    of_hosts = [name for name in HOST_METRICS if any(name in run.queue for row in rows for _, run in row.runs)]
-    metrics = [*QUEUE_METRICS, *of_hosts]
+    runs_of_all = [run for row in rows for _, run in row.runs]
+    some = [name for name in (*HOST_METRICS, *COMPLETION_METRICS) if any(name in run.queue for run in runs_of_all)]
+    metrics = [*QUEUE_METRICS, *some]
+    of_groups = [of_group for run in runs_of_all for of_group in run.groups.values()]
+    group_metrics = [*GROUP_METRICS, *(name for name in COMPLETION_METRICS if any(name in it for it in of_groups))]
     for row in rows:
         head = {"queue": row.label, "discipline": row.discipline}
         means = _means(metrics, [run.queue for _, run in row.runs])
         table.append({**head, "seeds": len(row.runs), **means, "cpu_ns_per_packet": known(row.cpu_ns_per_packet)})
         for group, flows in row.runs[0][1].flows.items():
             present = [run.groups[group] for _, run in row.runs if group in run.groups]
-            groups.append({**head, "group": group, "flows": flows, **_means(GROUP_METRICS, present)})
+            groups.append({**head, "group": group, "flows": flows, **_means(group_metrics, present)})
         runs += [
             {**head, "seed": seed, **{name: known(run.queue.get(name)) for name in metrics}} for seed, run in row.runs
         ]

@@ -53,6 +53,11 @@ def columns_of(comparison: Numbers, *, every: bool) -> list[Column]:
         whose = f" {_named(name, sizes[name])}" if len(groups) > 1 else ""
         columns.append(column_of("Delay", f"p50{whose}", frame, "delay_p50_s", time, -1))
         columns.append(column_of("Delay", f"p99{whose}", frame, "delay_p99_s", time, -1))
+    for name, frame in groups.items():
+        whose = f" {_named(name, sizes[name])}" if len(groups) > 1 else ""
+        for metric, heading in (("slowdown_mean", "mean"), ("slowdown_p99", "p99")):
+            if _has(frame, metric):
+                columns.append(column_of("Slowdown", f"{heading}{whose}", frame, metric, PLAIN, -1))
     link = link_section(several_queues=comparison.several_queues)
     columns.append(column_of(link, "used", table, "utilization", SHARE, 1))
     columns.append(column_of(link, "queue", table, "length_mean_packets", Scale(1.0, "packets"), -1))

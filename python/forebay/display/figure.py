@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
@@ -119,6 +120,12 @@ def line_styles() -> Iterator[dict[str, Any]]:
     return cycle({"color": colour, "linestyle": line} for line in LINES for colour in COLOURS)
 
 
+def write_plainly(axis: Axis) -> None:
+    """Write the numbers of a logarithmic axis in full, in place of powers of ten."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def draw_delays(axes: Axes, distribution: pl.DataFrame, by: str) -> None:
     """Draw the distributions of delays, a line for each value of the column `by`.
 
@@ -137,8 +144,7 @@ def draw_delays(axes: Axes, distribution: pl.DataFrame, by: str) -> None:
         axes.plot(x, y, label=literal(str(name)), drawstyle="steps-post", **look)
     if is_wide(delays_s):
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        write_plainly(axes.xaxis)
     axes.set_xlabel(label("delay_s", unit))
     axes.set_ylabel("Packets with no more (%)")
     axes.set_ylim(0, 101)

@@ -92,6 +92,8 @@ def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int, *, every:
     tables: list[RenderableType] = [head, "", *_groups(parts["groups"], width), *_flows(parts["flows"], width, limits)]
     if parts["hosts"]:
         tables += _hosts(parts["hosts"], width, limits.rows)
+    if parts["completion_times"]:
+        tables += _completion_times(parts["completion_times"], width, limits.rows)
     if parts["transfers"]:
         tables += _transfers(parts["transfers"], width, limits.rows)
     for title, table in (("Videos", "videos"), ("Pages", "pages"), ("Pings", "pings")):
@@ -203,6 +205,7 @@ def _flows(flows: Sequence[Row], width: int, limits: Limits) -> list[RenderableT
         Column("kind", [row["kind"] for row in shown], rank=8, is_text=True),
         Column(f"goodput\n{goodput.unit}", [_value(row, "goodput_bps", goodput) for row in shown]),
         *_delays(shown, delay),
+        *_completion(shown),
         *_quality(shown),
         *_losses(shown),
     ]
@@ -223,6 +226,39 @@ def _transfers(transfers: Sequence[Row], width: int, most: int) -> list[Renderab
     ]
     names = [row["name"] for row in shown]
     return folded("flow", names, columns, width, title="Transfers") + _more("flows", len(transfers) - len(shown))
+
+
+def _completion_times(rows: Sequence[Row], width: int, most: int) -> list[RenderableType]:
+    """Return a row for each group and range of sizes of its flows."""
+    shown = rows[:most]
+    time = _unit(shown, "fct_p99_s")
+    columns = [
+        Column("flows", [_counted(row, "completed") for row in shown], rank=1),
+        Column("not\nfinished", [_counted(row, "unfinished") for row in shown], rank=1),
+        Column(f"time mean\n{time.unit}", [_value(row, "fct_mean_s", time) for row in shown]),
+        Column(f"time p50\n{time.unit}", [_value(row, "fct_p50_s", time) for row in shown], rank=2),
+        Column(f"time p95\n{time.unit}", [_value(row, "fct_p95_s", time) for row in shown], rank=4),
+        Column(f"time p99\n{time.unit}", [_value(row, "fct_p99_s", time) for row in shown]),
+        Column("slowdown\nmean", [_value(row, "slowdown_mean", _PLAIN) for row in shown]),
+        Column("slowdown\np50", [_value(row, "slowdown_p50", _PLAIN) for row in shown], rank=2),
+        Column("slowdown\np95", [_value(row, "slowdown_p95", _PLAIN) for row in shown], rank=4),
+        Column("slowdown\np99", [_value(row, "slowdown_p99", _PLAIN) for row in shown]),
+    ]
+    names = [row["name"] for row in shown]
+    title = f"Completion times: slowdown against the base {shown[0]['base']}"
+    return folded("flows", names, columns, width, title=title) + _more("rows", len(rows) - len(shown))
+
+
+def _completion(rows: Sequence[Row]) -> list[Column]:
+    """Return the completion times and slowdowns of flows, if any has a given size."""
+    if all(row.get("size_bytes") is None for row in rows):
+        return []
+    rows = [{"fct_s": None, "slowdown": None, **row} for row in rows]
+    time = _unit(rows, "fct_s")
+    return [
+        Column(f"time\n{time.unit}", [_value(row, "fct_s", time) for row in rows], rank=1),
+        Column("slowdown", [_value(row, "slowdown", _PLAIN) for row in rows], rank=1),
+    ]
 
 
 _OUTCOMES = {

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from forebay.display.figure import is_wide
 from forebay.display.quantity import label, scale, title
 from forebay.folder import SCENARIO_FILE
 from forebay.result import Result
+from forebay.runs.completion import slowdown_curves
 from forebay.runs.congestion import OF_PORTS, busiest_first, by_congestion, congested
 from forebay.runs.fairness import jain
 from forebay.runs.hosts import End, Shares, shares_of_hosts
@@ -40,6 +42,7 @@ from .tables import number_text, table_of
 
 _TABLES = {
     "flows": "Flows",
+    "completion_times": "Completion times",
     "transfers": "Transfers",
     "videos": "Videos",
     "pages": "Pages",
@@ -54,6 +57,8 @@ _MEANINGS = {
     "with the length that the scenario gives, headers included; calls and games without headers",
     "Delay": "one-way, of delivered packets, from the source's sending to the sink",
     "Hosts": "all flows that a host sends (source) or receives (destination); in a home, over its line",
+    "Completion time": "of flows of a given size: from the start until the sender has the last acknowledgment",
+    "Slowdown": "the completion time as a multiple of the time that the flow takes alone, which the base defines",
     "Jitter": "of UDP: the mean difference between the delays of consecutive packets (RFC 3550)",
     "Stalls": "of videos: how often the buffer ran empty before the end, and for how long in all",
     "Page load time": "from the request of a page's main object to the last byte of the page",
@@ -155,7 +160,7 @@ def _repeat(result: Result, folder: Path, text: str) -> str:
 
 
 def _charts(result: Result) -> Charts:
-    charts: list[Chart] = [_goodput_rows(result.flows), *delay_charts(_delay_lines(result))]
+    charts: list[Chart] = [_goodput_rows(result.flows), *delay_charts(_delay_lines(result)), *_slowdowns(result)]
     goodput = _series(result, "flow", "goodput_bps")
     if goodput:
         charts.append(_flows_over_time(result, "Goodput over time", goodput))
@@ -169,6 +174,24 @@ def _charts(result: Result) -> Charts:
     if not goodput or not queues:
         note = 'Only recorded values are drawn over time. To record them: [probes] series = ["queues", "flows"].'
     return Charts("Figures", charts, note)
+
+
+def _slowdowns(result: Result) -> list[Chart]:
+    """Return the chart of slowdowns over the size of flows; none without such flows."""
+    curves = slowdown_curves(result.flows, result.warmup_s)
+    lines = [
+        Line(f"{curve.group} p{share}", curve.size_bytes, slowdowns)
+        for curve in curves
+        for share, slowdowns in curve.slowdowns.items()
+    ]
+    if not lines:
+        return []
+    unit = scale("size_bytes", max(float(line.x.max()) for line in lines))
+    scaled = [Line(line.name, line.x / unit.divisor, line.y) for line in lines[:MOST_LINES]]
+    note = "Flows are sorted by size and cut into parts of equally many. A point is at the largest size of its part."
+    sizes = np.concatenate([line.x for line in lines])
+    x_label = label("size_bytes", unit)
+    return [Lines("Slowdown by size", x_label, "Slowdown", scaled, "marked", x_log=is_wide(sizes), note=note)]
 
 
 def _senders(result: Result) -> list[Charts]:

@@ -25,7 +25,7 @@ def share(keys: Sequence[str]) -> pl.Expr:
 
 def read_delays(path: Path, keys: Sequence[str]) -> pl.DataFrame:
     """Return the histograms of delays in that file, by these keys. Older versions wrote none."""
-    frame = read_table(path, [])
+    frame = read_table(path, has_rows=False)
     if not frame.is_empty():
         check_columns(frame, keys, path.name)
         for name in ("delay_s", "packets"):

@@ -39,13 +39,26 @@ HOST_METRICS = ("jain_source", "jain_destination")
 """Jain's index of the goodputs of hosts that send or receive, in runs where they share otherwise than flows."""
 
 
+COMPLETION_METRICS = (
+    "fct_mean_s",
+    "fct_p50_s",
+    "fct_p99_s",
+    "slowdown_mean",
+    "slowdown_p50",
+    "slowdown_p99",
+    "unfinished",
+)
+"""Completion times of flows of a given size, in runs that have such flows."""
+
+
 @dataclass(frozen=True)
 class Measures:
     """The numbers of one run; NaN where there is none."""
 
     queue: dict[str, float]
-    """`QUEUE_METRICS`, and those of `HOST_METRICS` that the run has."""
+    """`QUEUE_METRICS`, and those of `HOST_METRICS` that the run has; `COMPLETION_METRICS` if one group has them."""
     groups: dict[str, dict[str, float]]
+    """`GROUP_METRICS` of each group, and `COMPLETION_METRICS` of those with flows of a given size."""
     flows: dict[str, int]
     """How many flows each group has."""
     arrivals: dict[str, float]
@@ -70,6 +83,7 @@ def measure(tables: Tables, links: Sequence[str], measured_s: float) -> Measures
     dropped = np.array([at_queue.get(name, (0.0, 0.0))[1] for name in names])
     goodput = np.asarray(flows["goodput_bps"], dtype=np.float64)
     by_group: dict[str, dict[str, float]] = {}
+    completion = _completion(tables.get("completion_times", {}))
     for group in dict.fromkeys(groups):
         members = np.array([it == group for it in groups])
         by_group[group] = {
@@ -78,6 +92,7 @@ def measure(tables: Tables, links: Sequence[str], measured_s: float) -> Measures
             "jain": jain(goodput[members]),
             "loss": _ratio(dropped[members].sum(), arrived[members].sum()),
             **_delays(flows, members),
+            **completion.get(group, {}),
         }
     everyone = np.ones(len(names), dtype=bool)
     queues, wires = _rows(tables["queues"], links), _rows(tables["links"], links)
@@ -96,6 +111,7 @@ def measure(tables: Tables, links: Sequence[str], measured_s: float) -> Measures
             f"jain_{by}": math.nan if shares.jain is None else shares.jain
             for by, shares in shares_of_hosts(flows, tables["queue_flows"]).items()
         },
+        **(next(iter(completion.values())) if len(completion) == 1 else {}),
     }
     capacity_bits = float(wires["rate_bps"].sum()) * measured_s
     return Measures(
@@ -118,9 +134,18 @@ def measure_result(result: Result, links: Sequence[str]) -> Measures:
             ("queues", result.queues),
             ("links", result.links),
             ("queue_flows", result.queue_flows),
+            ("completion_times", result.completion_times),
         )
     }
     return measure(tables, links, result.duration_s - result.warmup_s)
+
+
+def _completion(table: Mapping[str, NDArray[Any]]) -> dict[str, dict[str, float]]:
+    """Return the completion metrics of all flows of each group that has any."""
+    if not len(table.get("sizes", ())):
+        return {}
+    rows = [place for place, sizes in enumerate(table["sizes"]) if str(sizes) == "all"]
+    return {str(table["group"][row]): {name: float(table[name][row]) for name in COMPLETION_METRICS} for row in rows}
 
 
 def _flows_at(tables: Tables, links: Sequence[str]) -> dict[str, tuple[float, float]]:

@@ -15,7 +15,7 @@ from forebay.errors import InputError
 from forebay.folder import named
 from forebay.runs.execute import execute_all
 from forebay.runs.job import Job
-from forebay.runs.measures import GROUP_METRICS, HOST_METRICS, QUEUE_METRICS, measure
+from forebay.runs.measures import COMPLETION_METRICS, GROUP_METRICS, HOST_METRICS, QUEUE_METRICS, measure
 from forebay.runs.outcome import Failure, Outcome
 from forebay.runs.seeds import seeds_from
 from forebay.runs.simulate import simulate
@@ -158,8 +158,8 @@ def run_plan(
 def _possible_metrics(plan: Plan) -> list[str]:
     """Return the metrics that runs may have, before there is one."""
     groups = [flow["name"] for flow in tomllib.loads(plan.scenario.to_toml(expanded=True))["flows"]]
-    of_groups = [f"{group}.{metric}" for group in groups for metric in GROUP_METRICS]
-    return [*QUEUE_METRICS, *HOST_METRICS, *(of_groups if len(groups) > 1 else [])]
+    of_groups = [f"{group}.{metric}" for group in groups for metric in (*GROUP_METRICS, *COMPLETION_METRICS)]
+    return [*QUEUE_METRICS, *HOST_METRICS, *COMPLETION_METRICS, *(of_groups if len(groups) > 1 else [])]
 
 
 class _Session:

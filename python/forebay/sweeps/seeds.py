@@ -62,6 +62,9 @@ class SeededRuns:
     """One row per flow with `app.web`, with the columns of `Result.pages`. Empty without such flows."""
     pings: pl.DataFrame = field(repr=False)
     """One row per ping, with the columns of `Result.pings`. Empty without pings."""
+    completion_times: pl.DataFrame = field(repr=False)
+    """One row per group and range of sizes, with the columns of `Result.completion_times`. Empty without flows of a
+    given size."""
     sweep: Sweep = field(repr=False)
     """The same runs as a sweep of one point: `sweep.runs` has the metrics and the digest of each run."""
     _documents: list[Document] = field(repr=False)

@@ -107,6 +107,8 @@ def columns_of(metrics: Sequence[str], points: pl.DataFrame, *, several_queues: 
     add("Loss", "at all queues" if several_queues else "at the queue", "loss", SHARE, 0)
     of_groups("Delay", "delay_mean_s", "mean", rank=1)
     of_groups("Delay", "delay_p99_s", "p99")
+    of_groups("Slowdown", "slowdown_mean", "mean")
+    of_groups("Slowdown", "slowdown_p99", "p99")
     of_groups("Jitter", "jitter_s", rank=2)
     add(link, "used", "utilization", SHARE, 1)
     add(link, "queue", "length_mean_packets", Scale(1.0, "packets"), -1)

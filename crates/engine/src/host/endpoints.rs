@@ -319,6 +319,7 @@ impl Endpoints<'_> {
             let Transport::Message(message) = self.flows.get(id as usize).transport else { return None };
             let network = Arc::clone(T::network(&message.transport)?);
             let Message { bytes, base_round_trip, hops, .. } = *message;
+            let bytes = bytes.unwrap_or(nic::UNLIMITED_BYTES);
             Some(nic::Message { bytes, base_round_trip, hops, network })
         };
         let [begin, end] = self.nic_flows.at(endpoint);
@@ -330,15 +331,10 @@ impl Endpoints<'_> {
                 if let Some(series) = &mut counters.record.series {
                     series.window = Some(Vec::new());
                 }
+                let message = message(flow)?;
+                counters.record.size_bytes = Some(message.bytes).filter(|bytes| *bytes < nic::UNLIMITED_BYTES);
                 let rng = self.random(spec, "/paths");
-                Some(SendingParts {
-                    flow,
-                    class: spec.class,
-                    start: spec.start,
-                    message: message(flow)?,
-                    counters,
-                    rng,
-                })
+                Some(SendingParts { flow, class: spec.class, start: spec.start, message, counters, rng })
             })
             .collect();
         let receiving: Vec<ReceivingParts<T>> = end

@@ -27,6 +27,9 @@ use crate::packet::header::{Carried, Header};
 use crate::packet::{FlowId, Packet, PacketFields, departure_stamp, flags};
 use crate::spec::RdmaTransport;
 
+/// Payload of data without end: more than any run carries.
+pub(crate) const UNLIMITED_BYTES: u64 = 1 << 50;
+
 pub(crate) use ndp::Ndp;
 pub(crate) use roce::Roce;
 pub(crate) use uec::Uec;

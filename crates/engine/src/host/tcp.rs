@@ -53,6 +53,21 @@ impl Transmitter {
         }
     }
 
+    /// The flow sends this much, and its results have the time that it takes.
+    pub fn expect(&mut self, bytes: u64) {
+        if let Some(record) = &mut self.record {
+            record.size_bytes = Some(bytes);
+        }
+    }
+
+    /// Everything is acknowledged.
+    #[cold]
+    fn acknowledged(&mut self, now: Time) {
+        if let Some(record) = self.record.as_mut().filter(|record| record.size_bytes.is_some()) {
+            record.acknowledged.get_or_insert(now);
+        }
+    }
+
     /// Gives the controller a seed and the name of its flow, as far as it uses them.
     pub fn introduce(&mut self, seed: impl FnOnce() -> u64, name: impl FnOnce() -> String) {
         self.sender.introduce(seed, name);

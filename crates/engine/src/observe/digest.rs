@@ -16,11 +16,12 @@ pub(crate) const MEMORY_BYTES: &str = "memory_bytes";
 pub(crate) const PACKETS_DUPLICATED: &str = "packets_duplicated";
 pub(crate) const SOURCE: &str = "source";
 pub(crate) const DESTINATION: &str = "destination";
-pub(crate) const ACKNOWLEDGED_S: &str = "acknowledged_s";
+pub(crate) const SIZE_BYTES: &str = "size_bytes";
+pub(crate) const FCT_S: &str = "fct_s";
 
 /// Younger than the digests of published results, which they would change.
-const YOUNGER: [&str; 7] =
-    [JITTER_S, PAUSED_SHARE, MEMORY_BYTES, PACKETS_DUPLICATED, SOURCE, DESTINATION, ACKNOWLEDGED_S];
+const YOUNGER: [&str; 8] =
+    [JITTER_S, PAUSED_SHARE, MEMORY_BYTES, PACKETS_DUPLICATED, SOURCE, DESTINATION, SIZE_BYTES, FCT_S];
 
 /// Equal digests mean equal tables and series, to the last bit.
 pub(crate) fn digest(result: &RunResult) -> String {

@@ -36,7 +36,9 @@ pub(crate) struct SendCount {
 pub(crate) struct SendRecord {
     pub at_warm_up: SendCount,
     pub started: Option<Time>,
-    /// When everything was acknowledged.
+    /// Payload, of a flow that sends a given number of bytes.
+    pub size_bytes: Option<u64>,
+    /// When such a flow had the acknowledgment of everything.
     pub acknowledged: Option<Time>,
     pub series: Option<Box<SendSeries>>,
     /// Only of transfers that arrive during the run.

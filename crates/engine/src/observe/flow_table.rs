@@ -2,7 +2,7 @@
 
 use forebay_records::{Column, StringColumn, Table};
 
-use crate::observe::digest::{ACKNOWLEDGED_S, DESTINATION, JITTER_S, SOURCE};
+use crate::observe::digest::{DESTINATION, FCT_S, JITTER_S, SIZE_BYTES, SOURCE};
 use crate::observe::flow_counters::{ReceiveCount, ReceiveCounters, SendCount, SendCounters};
 use crate::observe::reported::FlowLabels;
 
@@ -23,7 +23,10 @@ struct Sent {
     retransmitted: u64,
     timeouts: u64,
     start_s: f64,
-    acknowledged_s: f64,
+    /// Payload, if the flow sends a given number of bytes; else NaN.
+    size_bytes: f64,
+    /// From its start until its sender had the acknowledgment of everything; NaN before.
+    fct_s: f64,
     packets_total: u64,
     acks_total: u64,
     /// Completed transfers, where they arrive during the run.
@@ -116,13 +119,16 @@ impl FlowTable {
         table.push(JITTER_S, time(|row| row.jitter_s));
         table.push("start_s", Column::Float(sends.iter().map(|row| row.start_s).collect()));
         table.push("finished_s", time(|row| row.finished_s));
-        table.push(ACKNOWLEDGED_S, Column::Float(sends.iter().map(|row| row.acknowledged_s).collect()));
         let rows = || sends.iter().zip(&receives);
         table.push("transfers_completed", Column::Count(rows().map(|(s, r)| s.transfers + r.transfers).collect()));
         let times = rows().map(|(s, r)| if s.transfers > 0 { s.transfer_time_mean_s } else { r.transfer_time_mean_s });
         table.push("transfer_time_mean_s", Column::Float(times.collect()));
         table.push(SOURCE, Column::Text(sources));
         table.push(DESTINATION, Column::Text(destinations));
+        if sends.iter().any(|row| !row.size_bytes.is_nan()) {
+            table.push(SIZE_BYTES, Column::Float(sends.iter().map(|row| row.size_bytes).collect()));
+            table.push(FCT_S, Column::Float(sends.iter().map(|row| row.fct_s).collect()));
+        }
         table
     }
 }
@@ -136,7 +142,8 @@ impl Sent {
             retransmitted: measured(|count| count.retransmitted),
             timeouts: measured(|count| count.timeouts),
             start_s: record.started.map_or(f64::NAN, |at| at.seconds()),
-            acknowledged_s: record.acknowledged.map_or(f64::NAN, |at| at.seconds()),
+            size_bytes: record.size_bytes.map_or(f64::NAN, |bytes| bytes as f64),
+            fct_s: record.acknowledged.zip(record.started).map_or(f64::NAN, |(end, start)| end.since(start).seconds()),
             packets_total: count.packets,
             acks_total: count.acks_received,
             transfers: record.transfers.as_ref().map_or(0, |transfers| transfers.completed),

@@ -192,7 +192,7 @@ mod tests {
             }
         }
         let sizes = empirical(&[(10.0, 0.25), (20.0, 0.5), (100.0, 1.0)]);
-        let draw = |share: f64| sizes.draw(&mut Given((share * 2.0_f64.powi(64)) as u64));
+        let draw = |share: f64| sizes.draw(&mut Given((share * 18_446_744_073_709_551_616.0) as u64));
         let drawn = [0.0, 0.125, 0.25, 0.375, 0.5, 0.75].map(draw);
         assert_eq!(drawn, [10.0, 10.0, 10.0, 15.0, 20.0, 60.0], "a quarter has the first value");
         assert!(draw(1.0 - 1e-12) < 100.0);

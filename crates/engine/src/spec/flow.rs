@@ -62,8 +62,8 @@ pub struct Ping {
 pub struct Message {
     /// The transport, with the constants of the network.
     pub transport: RdmaTransport,
-    /// Payload.
-    pub bytes: u64,
+    /// Payload; `None`: data without end.
+    pub bytes: Option<u64>,
     /// The round trip of a full packet and its answer between the two hosts, without queues.
     pub base_round_trip: Span,
     /// Links of the path, one way.

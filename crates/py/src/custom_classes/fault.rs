@@ -112,7 +112,7 @@ impl Place {
 }
 
 impl Fault {
-    pub fn into_error(self, py: Python<'_>, scenario: &ScenarioSpec) -> PyErr {
+    pub fn into_error(self, py: Python<'_>, scenario: &ScenarioSpec, seed: u64) -> PyErr {
         let Self { method, at, about, cause } = self;
         let time_s = at.since(Time::ZERO).seconds();
         let raised = cause.value(py).str().map(|text| text.to_string()).unwrap_or_default();
@@ -123,7 +123,7 @@ impl Fault {
         };
         let error = match about {
             About::Queue { queue, packet, flow } => {
-                let flow = flow.map(|key| flow_name(scenario, key));
+                let flow = flow.map(|key| flow_name(scenario, seed, key));
                 let of_flow = flow.as_ref().map_or_else(String::new, |flow| format!(" of flow {flow}"));
                 let moment = packet.map_or_else(String::new, |packet| format!("packet {packet}{of_flow}, "));
                 let error = DisciplineError::new_err(message(&format!("queue {queue}"), &moment));
@@ -166,13 +166,13 @@ fn place_of(py: Python<'_>, error: &PyErr) -> Option<String> {
 
 /// The name of a flow as the results have it. Each flow has one number for its data and one for its ACKs; a
 /// conversation is the flows of its responses, then those of its requests.
-fn flow_name(scenario: &ScenarioSpec, key: FlowKey) -> String {
+fn flow_name(scenario: &ScenarioSpec, seed: u64, key: FlowKey) -> String {
     // Above these bits is the generation of a connection.
     let (mut number, is_ack) = (u64::from(key.0 as u32 >> 1), key.0 & 1 == 1);
     let of = if is_ack { " (its ACKs)" } else { "" };
     for group in &scenario.flows {
         let each = u64::from(group.flows_each());
-        let flows = names::flows_of(scenario, group);
+        let flows = names::flows_of(scenario, group, seed);
         if let Some(name) = flows.get((number / each) as usize) {
             let has_requests = each > 1 && !matches!(group.app, Application::Transfers(_));
             let is_request = has_requests && number % each >= each / 2;

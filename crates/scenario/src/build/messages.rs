@@ -10,9 +10,6 @@ use forebay_qdisc::{Rate, Span};
 use crate::plan::{Plan, PlannedFlow};
 use crate::schema::{FlowGroup, ScenarioSpec, Transport};
 
-/// Payload of a flow without end: more than any run carries.
-const UNLIMITED_BYTES: u64 = 1 << 50;
-
 /// The path of a message, without queues.
 #[derive(Clone, Copy)]
 struct Trip {
@@ -73,12 +70,7 @@ impl Messages {
                 made
             }
         };
-        Ok(Message {
-            transport,
-            bytes: bytes.unwrap_or(UNLIMITED_BYTES),
-            base_round_trip: trip.round_trip,
-            hops: trip.hops,
-        })
+        Ok(Message { transport, bytes, base_round_trip: trip.round_trip, hops: trip.hops })
     }
 }
 

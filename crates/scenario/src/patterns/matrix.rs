@@ -117,11 +117,8 @@ impl Matrix {
                 Some(word) if word.starts_with('#') => {}
                 Some("Nodes") => nodes = Some(header()?),
                 Some("Connections") => count = Some((header()?, number)),
-                Some("Triggers") => {
-                    if header()? > 0 {
-                        return Err(fault("triggers are not supported yet".to_owned()));
-                    }
-                }
+                Some("Triggers") if header()? > 0 => return Err(fault("triggers are not supported yet".to_owned())),
+                Some("Triggers") => {}
                 Some(_) => {
                     let connection: Connection = line.parse().map_err(fault)?;
                     let nodes = nodes.ok_or_else(|| fault("expected `Nodes` first, with their number".to_owned()))?;

@@ -329,16 +329,20 @@ impl<'s> Outline<'s> {
         of_pattern.unwrap_or_else(|| f64::from(group.flows()))
     }
 
-    /// Names of a group's flows. Those of a pattern that draws their number are those under the scenario's own seed.
+    /// Names of a group's flows. Where a pattern draws their number, it is that under the scenario's own seed.
     pub fn flows_of<'a>(&'a self, group: &'a FlowGroup) -> Box<dyn Iterator<Item = String> + 'a> {
+        self.flows_under(group, self.spec.seed)
+    }
+
+    /// Names of a group's flows under a seed.
+    pub fn flows_under<'a>(&'a self, group: &'a FlowGroup, seed: u64) -> Box<dyn Iterator<Item = String> + 'a> {
         match (&group.transport, &self.cells) {
             (Transport::Cells(_), Some(cells)) => {
                 Box::new(cells.pairs.iter().map(|&(input, output, _)| cell_flow(&group.name, input, output)))
             }
             (Transport::Frames(_), _) => Box::new(self.frame_flows(group)),
             _ if group.pattern.is_some() => {
-                let names =
-                    self.pattern(group).map(|(pattern, setting)| pattern.messages(&setting, self.spec.seed).len());
+                let names = self.pattern(group).map(|(pattern, setting)| pattern.messages(&setting, seed).len());
                 Box::new((0..names.unwrap_or(0) as u32).map(|index| group.flow_name(index)))
             }
             _ => Box::new((0..group.flows()).map(|index| group.flow_name(index))),

@@ -176,6 +176,19 @@ impl Default for Enters {
     }
 }
 
+/// Time that a flow of a given size takes alone on a shortest path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SlowdownBase {
+    /// Until the last ACK is at the sender, with the packets of the transport, where every node stores a packet before
+    /// it passes it on. No window, no handshake and no processing time delays it.
+    #[default]
+    StoreAndForward,
+    /// As in HPCC's analysis: the base round trip with a full payload on each link, and the flow with its headers at
+    /// the lowest rate of the path. A slowdown below 1 counts as 1.
+    Hpcc,
+}
+
 /// Direction in which a group sends its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -35,8 +35,8 @@ pub use ethernet::{
 };
 pub(crate) use ethernet::{OTHERS, SCHEMES};
 pub use flows::{
-    Constant, Direction, Enters, FlowGroup, Game, OnOff, PacketSize, Ping, PingInterval, Poisson, RateStep, Transport,
-    Udp, UdpPattern, Voice,
+    Constant, Direction, Enters, FlowGroup, Game, OnOff, PacketSize, Ping, PingInterval, Poisson, RateStep,
+    SlowdownBase, Transport, Udp, UdpPattern, Voice,
 };
 pub(crate) use flows::{VOICE_BPS, VOICE_INTERVAL, tcp_variants};
 pub use framing::LinkFraming;

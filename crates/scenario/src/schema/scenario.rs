@@ -4,7 +4,7 @@ use forebay_units::Span;
 use schemars::JsonSchema;
 
 use super::Lab;
-use super::{FlowGroup, HostJitter, HostQueue, Probes, Topology, Trace};
+use super::{FlowGroup, HostJitter, HostQueue, Probes, SlowdownBase, Topology, Trace};
 
 /// A scenario: a network, its traffic, and what is recorded.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
@@ -39,6 +39,9 @@ pub struct ScenarioSpec {
     /// others. Default: "1000 packets", as Linux; "unlimited" for no limit. TCP is not dropped there.
     #[serde(default)]
     pub host_queue: HostQueue,
+    /// Time that a flow of a given size takes alone; its slowdown is its completion time as a multiple of this.
+    #[serde(default)]
+    pub slowdown_base: SlowdownBase,
     /// Time series. Default: none.
     #[serde(default)]
     pub probes: Option<Probes>,

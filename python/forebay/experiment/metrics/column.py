@@ -24,7 +24,18 @@ if TYPE_CHECKING:
     from .metric import Samples
 
 
-Table = Literal["flows", "queues", "links", "adapters", "queue_flows", "transfers", "videos", "pages", "pings"]
+Table = Literal[
+    "flows",
+    "queues",
+    "links",
+    "adapters",
+    "queue_flows",
+    "transfers",
+    "videos",
+    "pages",
+    "pings",
+    "completion_times",
+]
 
 _SUMS = {"goodput_bps", "throughput_bps", "offered_bps", "timeouts", "transfers_completed"}
 """Columns of `flows` that add up over flows, with all that begin with `packets_`."""

@@ -37,7 +37,10 @@ impl TcpSource {
     pub const HOT_BYTES: usize = offset_of!(Self, transmitter) + offset_of!(Transmitter, sender) + Sender::HOT_BYTES;
 
     /// A source that opens its connection at `start`; never, if it is to stop before.
-    pub fn new(transmitter: Transmitter, bulk: Bulk, start: Time) -> Self {
+    pub fn new(mut transmitter: Transmitter, bulk: Bulk, start: Time) -> Self {
+        if let Bulk::Bytes(bytes) = bulk {
+            transmitter.expect(bytes);
+        }
         let app_due = if matches!(bulk, Bulk::Until(stop) if stop <= start) { Time::NEVER } else { start };
         Self { app_due, transmitter, bulk, opened: false }
     }
@@ -98,6 +101,9 @@ impl Endpoint for TcpSource {
             self.advance(now, out);
         }
         self.transmitter.receive(packet, out);
+        if self.transmitter.sender.is_finished() {
+            self.transmitter.acknowledged(now);
+        }
     }
 
     fn prefetch(&self) {
