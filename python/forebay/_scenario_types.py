@@ -1497,6 +1497,37 @@ class AfqConfig(BaseModel):
     """
 
 
+class EcnThresholdConfig(BaseModel):
+    """
+    Parameters of ECN thresholds.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
+    """
+    min_threshold: QueueSize = "65 packets"
+    """
+    `K_min`: queue, in packets or bytes, up to which no packet is marked. Default: 65 packets (DCTCP at 10 Gb/s).
+    """
+    max_threshold: QueueSize = "65 packets"
+    """
+    `K_max`: queue above which each ECN-capable packet is marked, in the unit of `min_threshold`; with the same value the marks begin all at once. Default: 65 packets (DCTCP at 10 Gb/s).
+    """
+    max_probability: float = 1.0
+    """
+    `P_max`: probability of a mark at `max_threshold`. Default: 1; DCQCN and HPCC have less.
+    """
+    reference_rate: Rate | None = None
+    """
+    Rate of the link to which the thresholds apply; at others they grow in proportion to the rate. Default: they apply at any rate.
+    """
+
+
 class TrimmingEcn(BaseModel):
     """
     Marks of ECN-capable data, by the length of the queue for data that it leaves behind.
@@ -3254,6 +3285,18 @@ class AfqQueue(BaseModel):
         populate_by_name=True,
     )
     afq: AfqConfig
+
+
+class EcnThresholdQueue(BaseModel):
+    """
+    ECN thresholds: marks packets that leave a long queue behind, as the switches of data centers do.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    ecn_threshold: EcnThresholdConfig
 
 
 class PythonQueue(BaseModel):
@@ -6833,6 +6876,7 @@ QueueSpec = TypeAliasType(
     | SpPifoQueue
     | AifoQueue
     | AfqQueue
+    | EcnThresholdQueue
     | TrimmingQueue
     | CbqQueue
     | PrioQueue
@@ -6878,6 +6922,7 @@ QueueSpec = TypeAliasType(
         "sp_pifo",
         "aifo",
         "afq",
+        "ecn_threshold",
         "trimming",
         "prio",
         "ets",

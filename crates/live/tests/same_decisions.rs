@@ -229,6 +229,8 @@ fn specs() -> Vec<QueueSpec<NoCustomDiscipline>> {
     ];
     let trimming = r#"{"trimming": {"limit": "3 packets", "header": "200 B", "headers_per_data": 2}}"#;
     specs.push(serde_json::from_str(trimming).unwrap());
+    let thresholds = r#"{"ecn_threshold": {"min_threshold": "1 packets", "max_threshold": "5 packets"}}"#;
+    specs.push(serde_json::from_str(thresholds).unwrap());
     specs.extend(ranked.map(|text| serde_json::from_str(text).unwrap()));
     specs.extend([classes, htb, taprio, CAKE, fq, hhf, rem].map(|text| serde_json::from_str(text).unwrap()));
     specs

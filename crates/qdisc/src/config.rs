@@ -515,6 +515,8 @@ disciplines! {
     Aifo(crate::AifoConfig) = "aifo", discipline Aifo, "aifo.rs", containment;
     /// Approximate fair queueing: a calendar of FIFO queues in which each flow has a number of bytes in each round.
     Afq(crate::AfqConfig) = "afq", discipline Afq, "afq.rs", fair_queueing;
+    /// ECN thresholds: marks packets that leave a long queue behind, as the switches of data centers do.
+    EcnThreshold(crate::EcnThresholdConfig) = "ecn_threshold", discipline EcnThreshold, "ecn_threshold.rs", one_queue;
     /// Trimming: cuts the payload of packets that do not fit, and sends their headers first.
     Trimming(crate::TrimmingConfig) = "trimming", discipline Trimming, "trimming.rs", one_queue;
     /// Class-based queueing: a queue of any kind for each class of traffic, with a share, a shaping rate and a

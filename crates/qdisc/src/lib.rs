@@ -21,7 +21,8 @@
 //! | `server.rs`, `class_queues.rs` | the loop that asks a discipline for packets; the same for one for each class |
 //! | `peeked.rs` | a discipline whose next packet is looked at before it leaves |
 //! | `fifo.rs`, `line.rs` | the queue behind a law; a link that sends what a discipline gives, without a simulator |
-//! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `packet_pool.rs` | ways to hold packets |
+//! | `limited_fifo.rs`, `timed_fifo.rs`, `random_access_fifo.rs` | queues of packets |
+//! | `round_robin.rs`, `packet_pool.rs` | other ways to hold packets |
 //! | `new_old_lists.rs`, `indexed_heap.rs` | orders of flow queues |
 //! | `ranks.rs`, `flow_tags.rs` | ranks of packets, for `pifo`, `sp_pifo`, `aifo`; how far each flow has been served |
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
@@ -75,6 +76,7 @@ mod discipline;
 mod drop_tail;
 mod drr;
 mod dualpi2;
+mod ecn_threshold;
 mod ets;
 mod feng_red;
 mod fifo;
@@ -94,6 +96,7 @@ mod indexed_heap;
 mod inner_queues;
 mod inverse_sqrt;
 mod limit;
+mod limited_fifo;
 mod line;
 mod memory;
 mod new_old_lists;
@@ -156,6 +159,7 @@ pub use discipline::{Cx, Discipline, Served, Sink};
 pub use drop_tail::{DropTail, DropTailConfig};
 pub use drr::{Drr, DrrConfig};
 pub use dualpi2::{DualPi2, DualPi2Config, DualPi2Delay, DualPi2EcnMask, DualPi2L4sAqm, DualPi2Scheduler};
+pub use ecn_threshold::{EcnThreshold, EcnThresholdConfig};
 pub use ets::{Ets, EtsBand, EtsConfig};
 pub use feng_red::{FengRed, FengRedConfig};
 pub use fifo::Fifo;

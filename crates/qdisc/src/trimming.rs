@@ -9,7 +9,7 @@
 //!
 //! # When to use it
 //! Use it for networks whose transports can repair trimmed packets, such as NDP and Ultra Ethernet. Other packets
-//! cannot be cut, TCP's among them: if one is chosen, it is dropped. For TCP use `drop_tail`.
+//! cannot be cut, TCP's among them: if one is chosen, it is dropped. For TCP use `drop_tail` or `ecn_threshold`.
 //!
 //! # Example
 //! ```toml
@@ -39,12 +39,11 @@
 //! # Parameters
 //! See [`TrimmingConfig`] and [`TrimmingEcn`]. `headers` is the number of headers that wait.
 
-use alloc::collections::VecDeque;
-
 use forebay_units::{Bytes, QueueSize, Rate};
 
 use crate::departure_marking::DepartureMarking;
 use crate::limit::{Limit, SHORTEST_PACKET_BYTES};
+use crate::limited_fifo::LimitedFifo;
 use crate::memory::inline_bytes;
 use crate::{Backlog, Cx, Discipline, DropReason, Packet, ParameterError, Served, require, uniform};
 
@@ -95,39 +94,6 @@ impl TrimmingConfig {
     }
 }
 
-/// A FIFO queue with its limit.
-#[derive(Clone, Debug)]
-struct LimitedFifo<P> {
-    limit: Limit,
-    packets: VecDeque<P>,
-    backlog: Backlog,
-}
-
-impl<P: Packet> LimitedFifo<P> {
-    fn new(limit: Limit) -> Self {
-        Self { limit, packets: VecDeque::new(), backlog: Backlog::default() }
-    }
-
-    fn fits(&self, len_bytes: u32) -> bool {
-        self.limit.fits(self.backlog, len_bytes)
-    }
-
-    fn push(&mut self, packet: P, len_bytes: u32) {
-        self.backlog.add(len_bytes);
-        self.packets.push_back(packet);
-    }
-
-    fn pop(&mut self) -> Option<P> {
-        let first = self.packets.pop_front()?;
-        self.backlog.remove(first.len_bytes());
-        Some(first)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.packets.is_empty()
-    }
-}
-
 /// Trimming: a queue for data and one for headers.
 #[derive(Clone, Debug)]
 pub struct Trimming<P> {
@@ -168,14 +134,11 @@ impl<P: Packet> Trimming<P> {
     /// Makes room for an arriving data packet of `len_bytes` that does not fit: takes the last one out, if the coin
     /// says so and the arriving one then fits.
     fn take_last(&mut self, len_bytes: u32, cx: &mut Cx<'_, P>) -> Option<(P, u32)> {
-        let last_bytes = self.data.packets.back()?.len_bytes();
-        let mut rest = self.data.backlog;
-        rest.remove(last_bytes);
-        if !self.data.limit.fits(rest, len_bytes) || uniform(cx.rng) < 0.5 {
+        let last_bytes = self.data.last()?.len_bytes();
+        if !self.data.fits_in_place_of(last_bytes, len_bytes) || uniform(cx.rng) < 0.5 {
             return None;
         }
-        self.data.backlog = rest;
-        self.data.packets.pop_back().map(|last| (last, last_bytes))
+        self.data.pop_last(last_bytes).map(|last| (last, last_bytes))
     }
 
     /// Cuts a packet of `len_bytes` and queues its header, or drops the packet.
@@ -223,13 +186,13 @@ impl<P: Packet> Discipline<P> for Trimming<P> {
             self.headers_in_a_row = 0;
         }
         if let Some(marking) = &self.marking {
-            marking.mark(&mut packet, self.data.backlog, cx);
+            marking.mark(&mut packet, self.data.backlog(), cx);
         }
         Served::Packet(packet)
     }
 
     fn backlog(&self) -> Backlog {
-        let (data, headers) = (self.data.backlog, self.headers.backlog);
+        let (data, headers) = (self.data.backlog(), self.headers.backlog());
         Backlog { packets: data.packets + headers.packets, bytes: data.bytes + headers.bytes }
     }
 
@@ -238,8 +201,8 @@ impl<P: Packet> Discipline<P> for Trimming<P> {
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        visit("headers", self.headers.backlog.packets as f64);
-        visit("p_mark", self.marking.map_or(0.0, |marking| marking.probability(self.data.backlog)));
+        visit("headers", self.headers.backlog().packets as f64);
+        visit("p_mark", self.marking.map_or(0.0, |marking| marking.probability(self.data.backlog())));
     }
 }
 

@@ -23,7 +23,7 @@ fn packet(label: u32, len_bytes: u32) -> Labelled {
 
 /// The labels in the queue for data and in that for headers.
 fn queued(bench: &Bench<Trimming<Labelled>>) -> [Vec<u32>; 2] {
-    let labels = |fifo: &LimitedFifo<Labelled>| fifo.packets.iter().map(|packet| packet.label).collect();
+    let labels = |fifo: &LimitedFifo<Labelled>| fifo.packets().map(|packet| packet.label).collect();
     [labels(&bench.discipline.data), labels(&bench.discipline.headers)]
 }
 

@@ -19,13 +19,11 @@ use std::sync::Mutex;
 
 use cake::{cake, cake_work};
 use codel::{cobalt, cobalt_work, codel, codel_work, fq_codel, fq_codel_work};
-use data_center::{trimming, trimming_ecn_work, trimming_work};
+use data_center::*;
 use forebay_qdisc::dbl::{DblFunction, DblInputPorts, FlowTable, InputPortAction, LendTable, SharedFlowTable};
 use forebay_qdisc::framing::LinkLayer;
 use forebay_qdisc::*;
-use forebay_testkit::{
-    Call, Order, TestPacket, Work, bounded_memory, conformance, conformance_in_order, conformance_law,
-};
+use forebay_testkit::{Order, *};
 use forebay_units::{Bytes, QueueSize};
 use pie_and_pi2::{dualpi2, dualpi2_work, fq_pie, fq_pie_work, pi2, pi2_work, pie};
 use ranked::{afq, aifo, pifo, pifo_work, ranked_work, sp_pifo};
@@ -328,8 +326,7 @@ conforms!(drop_tail_in_bytes: law DropTail, DropTailConfig { limit: QueueSize::B
 conforms!(red_defaults: law Red, RedConfig::default(), Work::law(1));
 conforms!(red_paper: law Red, red(), Work::law(1));
 conforms!(red_ecn: law Red, RedConfig { ecn: true, hard_drop: false, gentle: true, ..red() }, Work::law(1));
-conforms!(
-    red_ecn_as_ns2: law Red,
+conforms!(red_ecn_as_ns2: law Red,
     RedConfig { ecn: true, gentle: true, max_marking_probability: Some(0.1), ..red() }, Work::law(1));
 conforms!(red_as_in_ns2: law Red,
     RedConfig { wait: true, small_queue_guard: true, byte_mode: true, ..red() }, Work::law(1));
@@ -558,11 +555,14 @@ conforms!(afq_memory: bounded discipline Afq, AfqConfig::default(), ranked_work(
 conforms!(afq_defaults: discipline Afq, AfqConfig::default(), ranked_work(2));
 conforms!(afq_small: discipline Afq, afq(), ranked_work(2));
 conforms!(afq_in_bytes: discipline Afq, AfqConfig { limit: QueueSize::Bytes(20_000), ..afq() }, ranked_work(2));
+conforms!(ecn_threshold_memory: bounded discipline EcnThreshold, EcnThresholdConfig::default(), ecn_threshold_work(0));
+conforms!(ecn_threshold_defaults: discipline EcnThreshold, EcnThresholdConfig::default(), ecn_threshold_work(0));
+conforms!(ecn_threshold_small: discipline EcnThreshold, ecn_threshold(), ecn_threshold_work(1));
+conforms!(ecn_threshold_step: discipline EcnThreshold, ecn_step(), ecn_threshold_work(0));
 conforms!(trimming_memory: bounded discipline Trimming, TrimmingConfig::default(), trimming_work());
 conforms!(trimming_defaults: reordering Trimming, TrimmingConfig::default(), trimming_work());
 conforms!(trimming_small: reordering Trimming, trimming(), trimming_ecn_work());
-conforms!(trimming_in_bytes: reordering Trimming,
-    TrimmingConfig { limit: QueueSize::Bytes(20_000), header_limit: None, ..trimming() }, trimming_ecn_work());
+conforms!(trimming_in_bytes: reordering Trimming, trimming_bytes(), trimming_ecn_work());
 conforms!(rem_memory: bounded law Rem, RemConfig::default(), Work::law(1));
 conforms!(rem_defaults: law Rem, RemConfig::default(), Work::law(1));
 conforms!(rem_small: law Rem, rem(), Work::law(1));
