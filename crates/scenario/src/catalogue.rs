@@ -11,8 +11,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
 use crate::schema::{
-    Algorithm, Cells, Frames, SCHEDULERS, SCHEMES, ScenarioSpec, Topology, Transport, Udp, disciplines, tcp_variants,
-    topologies,
+    Algorithm, Cells, Frames, SCHEDULERS, SCHEMES, ScenarioSpec, Topology, Transport, Udp, disciplines, rdma_variants,
+    tcp_variants, topologies,
 };
 
 /// Something that a scenario can choose by its name.
@@ -156,6 +156,11 @@ pub fn choices() -> Vec<Choice> {
         described::<Transport, Frames>("transport", "frames", example!("frames")),
     ]);
     choices.extend(tcp_variants().map(|variant| algorithm_choice("transport", &variant, None)));
+    choices.extend(rdma_variants().map(|(prefix, variant)| {
+        let choice = algorithm_choice("transport", &variant, None);
+        // TCP and Ethernets have algorithms with some of these names.
+        Choice { name: format!("{prefix}_{}", choice.name), ..choice }
+    }));
     macro_rules! described_topologies {
         ($($(#[$_doc:meta])+ $_variant:ident($table:ident) = $name:literal;)+) => {
             [$(described::<Topology, crate::schema::$table>(

@@ -9,6 +9,11 @@
 //! Use it to compare with results of HPCC's and ConWeave's simulators. It differs from the paper in almost every
 //! constant: use `dcqcn_paper` for that. With a window that follows the rate it is `dcqcn_vwin` there.
 //!
+//! # Example
+//! ```toml
+//! transport.roce = { control = "dcqcn", window = "variable" }
+//! ```
+//!
 //! # Source
 //! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, as changed in rdma-hw.cc of
 //! HPCC's simulator.

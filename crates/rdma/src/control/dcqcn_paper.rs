@@ -9,6 +9,11 @@
 //! # When to use it
 //! Use it for the paper's results and for its model. `dcqcn` is the version of HPCC's simulator.
 //!
+//! # Example
+//! ```toml
+//! transport.roce = { control.dcqcn_paper = { increase_timer = "55 us" } }
+//! ```
+//!
 //! # Source
 //! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3.1, Figures 7 and 14; the
 //! order at a notification is that of the authors' model in "ECN or Delay", CoNEXT 2016.

@@ -9,6 +9,11 @@
 //! Use it for RoCE fabrics whose switches mark at a threshold: 3 KB for each 1 Gb/s of the port. For hosts that run TCP
 //! use TCP's `dctcp`.
 //!
+//! # Example
+//! ```toml
+//! transport.roce = { control = "dctcp" }
+//! ```
+//!
 //! # Source
 //! Alizadeh et al., "Data Center TCP", SIGCOMM 2010; the form for adapters is that of HPCC's simulator (rdma-hw.cc,
 //! HandleAckDctcp).

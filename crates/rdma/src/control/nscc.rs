@@ -10,6 +10,11 @@
 //! Use it with trimming switches that mark from about a fifth of the bandwidth-delay product on, and with several
 //! paths.
 //!
+//! # Example
+//! ```toml
+//! transport.uec = { control = "nscc" }
+//! ```
+//!
 //! # Source
 //! Ultra Ethernet Specification 1.0, section 3.6.13, in the form of the Consortium's simulator (uec.cpp): names, order
 //! and integer arithmetic of the window are those of the simulator.

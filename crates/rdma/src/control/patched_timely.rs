@@ -8,6 +8,11 @@
 //! # When to use it
 //! Use it instead of `timely`. It is stable up to about 40 flows at 10 Gb/s.
 //!
+//! # Example
+//! ```toml
+//! transport.roce = { control = "patched_timely", window = "none" }
+//! ```
+//!
 //! # Source
 //! Zhu et al., "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016, section 5 and the
 //! authors' model.

@@ -9,6 +9,11 @@
 //! Use it where congestion is at receivers (incast), alone or with NSCC. Fabrics whose uplinks are slower than their
 //! hosts need [`OversubscribedControl`] or NSCC too.
 //!
+//! # Example
+//! ```toml
+//! transport.uec = { control = "rccc" }
+//! ```
+//!
 //! # Source
 //! Ultra Ethernet Specification 1.0, in the form of the Consortium's simulator (uec.cpp, oversubscribed_cc.cpp). It
 //! comes from EQDS (Olteanu et al., NSDI 2022).

@@ -9,6 +9,11 @@
 //! # When to use it
 //! Use it for fabrics without support by switches: the sender needs only exact round trips.
 //!
+//! # Example
+//! ```toml
+//! transport.roce = { control = "swift" }
+//! ```
+//!
 //! # Source
 //! Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM 2020; Qureshi
 //! et al., "PLB", SIGCOMM 2022; rules and defaults are those of Google's simulator of Falcon (Isekai).

@@ -9,6 +9,11 @@
 //! Use it to reproduce published results. The algorithm has no fixed point: where its flows end depends on where they
 //! begin. `patched_timely` has one.
 //!
+//! # Example
+//! ```toml
+//! transport.roce = { control.timely = { low_threshold = "50 us" }, window = "none" }
+//! ```
+//!
 //! # Source
 //! Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015; the rules and defaults are
 //! those of HPCC's simulator (rdma-hw.cc, UpdateRateTimely).

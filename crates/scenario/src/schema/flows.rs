@@ -157,6 +157,17 @@ impl Transport {
     }
 }
 
+/// The values of the congestion control of RDMA transports in the manual, with the names of the transports.
+pub(crate) fn rdma_variants() -> impl Iterator<Item = (&'static str, Algorithm)> {
+    let parameters = <() as JsonSchema>::json_schema;
+    let of_uec = [
+        ("nscc", include_str!("../../../rdma/src/control/nscc.rs")),
+        ("rccc", include_str!("../../../rdma/src/control/rccc.rs")),
+    ];
+    let of_roce = forebay_rdma::PAGES.iter().map(|&page| ("roce", Algorithm::from(page)));
+    of_roce.chain(of_uec.map(|(name, source)| ("uec", Algorithm { name, source, parameters })))
+}
+
 fn bare_transports(schema: &mut Schema) {
     tagged::allow_bare(schema, &["tcp", "uec", "ndp", "roce"]);
 }

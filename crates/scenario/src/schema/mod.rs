@@ -38,7 +38,7 @@ pub use flows::{
     Constant, Direction, Enters, FlowGroup, Game, OnOff, PacketSize, Ping, PingInterval, Poisson, RateStep,
     SlowdownBase, Transport, Udp, UdpPattern, Voice,
 };
-pub(crate) use flows::{VOICE_BPS, VOICE_INTERVAL, tcp_variants};
+pub(crate) use flows::{VOICE_BPS, VOICE_INTERVAL, rdma_variants, tcp_variants};
 pub use framing::LinkFraming;
 pub use home::{Gateway, GatewayPort, Home, HomeHost, Server};
 pub use host::{HostJitter, HostQueue};
