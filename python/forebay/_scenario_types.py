@@ -2749,6 +2749,52 @@ class Pareto(BaseModel):
     """
 
 
+SizeCdf1 = TypeAliasType("SizeCdf1", Annotated[str, Field(pattern="[./]")])
+"""
+A file, relative to the scenario, with a size in bytes and a share in each line.
+"""
+
+
+SizeCdf2Item = TypeAliasType(
+    "SizeCdf2Item", Annotated[list[float], Field(max_length=2, min_length=2)]
+)
+
+
+SizeCdf2 = TypeAliasType("SizeCdf2", Annotated[list[SizeCdf2Item], Field(min_length=2)])
+"""
+Points [bytes, share], which rise from a share of 0 to 1, or to 100 in per cent.
+"""
+
+
+SizeCdf = TypeAliasType(
+    "SizeCdf",
+    Literal[
+        "alistorage2019",
+        "datamining_abm",
+        "datamining_vl2",
+        "fb_cache_follower",
+        "fb_hadoop2015",
+        "fb_hadoop_hpcc",
+        "fb_keyvalue_tg",
+        "fb_web_server",
+        "google_rpc2008",
+        "google_rpc2008_conweave",
+        "homa_w1_fb_keyvalue",
+        "homa_w2_google_search",
+        "homa_w3_google_all",
+        "homa_w4_fb_hadoop",
+        "homa_w5_dctcp_packets",
+        "solar2022",
+        "websearch",
+    ]
+    | SizeCdf1
+    | SizeCdf2,
+)
+"""
+A cumulative distribution of sizes, linear between its points: a name, a file, or points.
+"""
+
+
 class Constant(BaseModel):
     """
     Packets evenly spaced.
@@ -2900,6 +2946,32 @@ class BufferBounds(BaseModel):
     """
 
 
+Senders1 = TypeAliasType("Senders1", Annotated[int, Field(ge=1)])
+"""
+How many hosts send, drawn for each burst, or a list of the hosts that send.
+"""
+
+
+Senders2 = TypeAliasType("Senders2", Annotated[list[str], Field(min_length=1)])
+"""
+How many hosts send, drawn for each burst, or a list of the hosts that send.
+"""
+
+
+Senders = TypeAliasType("Senders", Senders1 | str | Senders2)
+"""
+How many hosts send, drawn for each burst, or a list of the hosts that send.
+"""
+
+
+Connection = TypeAliasType(
+    "Connection", Annotated[str, Field(pattern="^[0-9]+->[0-9]+ ")]
+)
+"""
+A connection of a matrix: "0->13 start 0 size 2000000".
+"""
+
+
 Direction = TypeAliasType("Direction", Literal["forward", "backward", "both"])
 """
 Direction in which a group sends its data.
@@ -2927,6 +2999,12 @@ Whether packets are ECN-capable, or their codepoint: "ect0" or, for L4S, "ect1".
 HostQueue = TypeAliasType("HostQueue", str)
 """
 Limit of a host's device queue: "1000 packets", or "unlimited".
+"""
+
+
+SlowdownBase = TypeAliasType("SlowdownBase", Literal["store_and_forward", "hpcc"])
+"""
+Time that a flow of a given size takes alone on a shortest path.
 """
 
 
@@ -4947,16 +5025,29 @@ class ParetoSizeDistribution(BaseModel):
     pareto: Pareto
 
 
+class CdfSizeDistribution(BaseModel):
+    """
+    By a cumulative distribution: { cdf = "websearch" }, one of those that come with Forebay, or a file, { cdf = "sizes.csv" }.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    cdf: SizeCdf
+
+
 SizeDistribution = TypeAliasType(
     "SizeDistribution",
     Bytes
     | UniformSizeDistribution
     | ExponentialSizeDistribution
     | NormalSizeDistribution
-    | ParetoSizeDistribution,
+    | ParetoSizeDistribution
+    | CdfSizeDistribution,
 )
 """
-A size, or how it is drawn: "1 MB", { uniform = ["1 KB", "9 KB"] }, { exponential = "10 KB" }, { normal = { mean = "404 B", deviation = "120 B" } }, { pareto = { mean = "10 KB", shape = 1.2 } }.
+A size, or how it is drawn: "1 MB", { uniform = ["1 KB", "9 KB"] }, { exponential = "10 KB" }, { normal = { mean = "404 B", deviation = "120 B" } }, { pareto = { mean = "10 KB", shape = 1.2 } }, { cdf = "websearch" }.
 """
 
 
@@ -5163,6 +5254,105 @@ class Web(BaseModel):
     request: Bytes = "328 B"
     """
     Payload bytes of a request.
+    """
+
+
+class OpenLoop(BaseModel):
+    """
+    From `start` to `stop`, each host starts flows as a Poisson process. The destination of each is uniform over the other hosts. They wait for nothing: if the network is slow, more of them are under way.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    load: Annotated[float, Field(ge=0.0, le=1.0)]
+    """
+    The rate of new payload of a host, as a part of the rate of its link: above 0, up to 1. Headers and retransmissions are not counted.
+    """
+    size: SizeDistribution
+    """
+    Payload bytes; drawn for each flow.
+    """
+
+
+class Incast(BaseModel):
+    """
+    Several hosts send to one at once: a burst, or one after the other.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    receiver: str | None = None
+    """
+    The host that receives. Default: drawn for each burst.
+    """
+    senders: Senders
+    """
+    How many hosts send, drawn for each burst, or a list of the hosts that send.
+    """
+    size: SizeDistribution
+    """
+    Payload bytes of each sender; a distribution is drawn for each flow.
+    """
+    every: SpanDistribution | None = None
+    """
+    Time from a burst to the next, until `stop`; drawn each time, so that { exponential = "1 ms" } is a Poisson process. Default: a single burst, at `start`.
+    """
+
+
+class Permutation(BaseModel):
+    """
+    Each host sends to another one, and each receives from one: a permutation without fixed points, drawn from all of them.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    size: SizeDistribution
+    """
+    Payload bytes; a distribution is drawn for each flow.
+    """
+
+
+class AllToAll(BaseModel):
+    """
+    Each host sends to every other one, all at once. The flows of a host are numbered from that to the next host on.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    size: SizeDistribution
+    """
+    Payload bytes from one host to another; a distribution is drawn for each flow.
+    """
+
+
+class Matrix(BaseModel):
+    """
+    The connections of a file, in the format of htsim's connection matrices (`.cm`). Node n of the file, from 0, is host n of `hosts`, or else of the topology. Starts count from `start` of the group. Connections that another one triggers are not supported yet.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    file: str | None = None
+    """
+    The file, relative to the scenario. The other keys take its place when the scenario is read.
+    """
+    nodes: Annotated[int, Field(ge=0)] = 0
+    """
+    Number of nodes.
+    """
+    connections: list[Connection] | None = None
+    """
+    The connections: "0->13 start 40 size 250000", from node 0 to node 13 at 40 us with 250 000 bytes.
     """
 
 
@@ -6055,6 +6245,79 @@ class Video(BaseModel):
     """
 
 
+class OpenLoopPattern(BaseModel):
+    """
+    Each host starts flows at random times, to hosts that are drawn, at a given load.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    open_loop: OpenLoop
+
+
+class IncastPattern(BaseModel):
+    """
+    Several hosts send to one at once, or again and again.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    incast: Incast
+
+
+class PermutationPattern(BaseModel):
+    """
+    Each host sends to another one, and each receives from one.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    permutation: Permutation
+
+
+class AllToAllPattern(BaseModel):
+    """
+    Each host sends to every other one.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    all_to_all: AllToAll
+
+
+class MatrixPattern(BaseModel):
+    """
+    The connections of a file, in the format of htsim.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    matrix: Matrix
+
+
+Pattern = TypeAliasType(
+    "Pattern",
+    OpenLoopPattern
+    | IncastPattern
+    | PermutationPattern
+    | AllToAllPattern
+    | MatrixPattern,
+)
+"""
+A pattern of traffic between the hosts of the topology.
+"""
+
+
 class DblQueue(BaseModel):
     """
     Dynamic buffer limiting: limits the buffer of each flow, and flows that do not respond to about one packet.
@@ -6560,6 +6823,10 @@ class Scenario(BaseModel):
     host_queue: HostQueue | None = None
     """
     Limit of the device queue of a host: how many UDP packets may wait for the host's own uplink. The host drops the others. Default: "1000 packets", as Linux; "unlimited" for no limit. TCP is not dropped there.
+    """
+    slowdown_base: SlowdownBase | None = None
+    """
+    Time that a flow of a given size takes alone; its slowdown is its completion time as a multiple of this.
     """
     probes: Probes | None = None
     """
@@ -7790,7 +8057,7 @@ class FlowGroup(BaseModel):
     )
     name: str
     """
-    Name of the group. Its flows are `name-0`, `name-1`, …; just `name` where `count` is not given.
+    Name of the group. Its flows are `name-0`, `name-1`, …; just `name` without `count` and `pattern`.
     """
     count: Annotated[int | None, Field(ge=1)] = None
     """
@@ -7803,6 +8070,14 @@ class FlowGroup(BaseModel):
     app: Application | None = None
     """
     Data to send; TCP only.
+    """
+    pattern: Pattern | None = None
+    """
+    A pattern by which the hosts of the topology send to each other, in place of `count`, `from`, `to` and `app`. For leaf-spine networks, fat-trees, free graphs and Ethernets, and for TCP.
+    """
+    hosts: OneOrMany | None = None
+    """
+    With `pattern` only: the hosts that it has. Default: all hosts of the topology.
     """
     start: Annotated[SpanDistribution, Field(validate_default=True)] = "0 ps"
     """
