@@ -2095,6 +2095,39 @@ class CompleteSharingConfig(BaseModel):
     )
 
 
+class AbmConfig(BaseModel):
+    """
+    Parameters of ABM.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    alpha: Annotated[float, Field(gt=0.0)] = 0.5
+    """
+    Alpha of every class, unless `class_alphas` is given. Default: 0.5 (the authors' simulator, for classes 1 to 3).
+    """
+    class_alphas: Annotated[list[float] | None, Field(max_length=8, min_length=8)] = (
+        None
+    )
+    """
+    Alpha of each class, 0 first. Default: `alpha` for all.
+    """
+    saturation: Bytes = "28 KB"
+    """
+    Length from which on a queue counts as congested; a shorter one counts in part. Default: 28 KB, 20 packets of 1400 B (the authors' simulator).
+    """
+    interval: Span = "30 us"
+    """
+    Time between two measurements of drain rates and of the number of congested ports. Default: 30 us (the authors' simulator).
+    """
+    classes: Annotated[int, Field(ge=0)] = 8
+    """
+    Number of classes that share a link. A smaller share of the link than its reciprocal counts as the whole link, because the queue had nothing to send. Default: 8.
+    """
+
+
 class DynamicThresholdConfig(BaseModel):
     """
     Parameters of the dynamic threshold.
@@ -2108,6 +2141,52 @@ class DynamicThresholdConfig(BaseModel):
     """
     The threshold of each output as a multiple of the free memory. Powers of 2 are easy to implement in hardware.
     """
+    input_alpha: Annotated[float | None, Field(gt=0.0)] = None
+    """
+    The threshold of each input as a multiple of the free memory. Default: none.
+    """
+    by_class: bool = False
+    """
+    Whether each class of a port has the thresholds for itself, where the switch distinguishes classes. Default: they are those of all classes together.
+    """
+
+
+class FabConfig(BaseModel):
+    """
+    Parameters of FAB.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    alpha: Annotated[float, Field(gt=0.0)] = 0.5
+    """
+    The threshold of each queue for long flows, as a multiple of the free memory. Default: 0.5 (the simulator of ABM's authors).
+    """
+    short_alpha: Annotated[float, Field(gt=0.0)] = 1024.0
+    """
+    The same for short flows. Default: 1024, which is no bound but the free memory (the simulator).
+    """
+    short_bytes: Bytes = "21 KB"
+    """
+    Bytes from which on a flow is long, with the frame that arrives. Default: 21 KB, 15 packets of 1400 B (the simulator).
+    """
+    window: Span = "5 ms"
+    """
+    Time without a frame after which a flow is a new one. Default: 5 ms (the simulator).
+    """
+
+
+class LongestQueueDropConfig(BaseModel):
+    """
+    Longest-queue drop has no parameters.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
 
 
 class Pause(BaseModel):
@@ -4547,6 +4626,18 @@ class CompleteSharingBufferPolicyConfig(BaseModel):
     complete_sharing: CompleteSharingConfig
 
 
+class AbmBufferPolicyConfig(BaseModel):
+    """
+    Each queue may hold a multiple of the free memory, which follows the number of ports that its class congests and its drain rate.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    abm: AbmConfig
+
+
 class DynamicThresholdBufferPolicyConfig(BaseModel):
     """
     All ports share the memory, and an output may hold a multiple of the part that is free.
@@ -4557,6 +4648,30 @@ class DynamicThresholdBufferPolicyConfig(BaseModel):
         populate_by_name=True,
     )
     dynamic_threshold: DynamicThresholdConfig
+
+
+class FabBufferPolicyConfig(BaseModel):
+    """
+    As `dynamic_threshold`, with a larger multiple for the frames of short flows.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    fab: FabConfig
+
+
+class LongestQueueDropBufferPolicyConfig(BaseModel):
+    """
+    All ports share the whole memory; if it is full, the longest queue loses its last frame.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    longest_queue_drop: LongestQueueDropConfig
 
 
 class PartitionsConfig(BaseModel):
@@ -5777,8 +5892,18 @@ BufferPolicyConfig = TypeAliasType(
     "BufferPolicyConfig",
     PartitionsBufferPolicyConfig
     | CompleteSharingBufferPolicyConfig
+    | AbmBufferPolicyConfig
     | DynamicThresholdBufferPolicyConfig
-    | Literal["partitions", "complete_sharing", "dynamic_threshold"],
+    | FabBufferPolicyConfig
+    | LongestQueueDropBufferPolicyConfig
+    | Literal[
+        "partitions",
+        "complete_sharing",
+        "abm",
+        "dynamic_threshold",
+        "fab",
+        "longest_queue_drop",
+    ],
 )
 """
 How the memory of a switch is divided: exactly one of these.

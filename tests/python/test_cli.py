@@ -204,7 +204,7 @@ def test_lists(forebay: Command, kind: str) -> None:
         "transports": {"tcp", "udp"},
         "schedulers": set(),
         "schemes": {"ecm", "e2cm", "qcn", "fecn", "dbp", "dcqcn"},
-        "buffers": {"partitions", "complete_sharing", "dynamic_threshold"},
+        "buffers": {"partitions", "complete_sharing", "dynamic_threshold", "abm", "fab", "longest_queue_drop"},
         "topologies": {"star", "dumbbell", "chain", "graph"},
         "experiments": {"dbl/table2", "dbl/fig4"},
     }

@@ -13,7 +13,8 @@ use forebay_qdisc::{Queue, Rate, Span, Time};
 use forebay_records::Column;
 use forebay_switching::congestion::CongestionManagement;
 use forebay_switching::{
-    BufferPolicyConfig, OutputLimit, PartitionsConfig, PauseConfig, SharedMemory, SharedMemoryConfig,
+    BufferPolicyConfig, LongestQueueDropConfig, OutputLimit, PartitionsConfig, PauseConfig, SharedMemory,
+    SharedMemoryConfig,
 };
 use forebay_units::Bytes;
 use proptest::prelude::*;
@@ -288,6 +289,35 @@ fn any_transport_crosses_an_ethernet_under_any_discipline_or_scheme() {
         for kind in ["frames", "tcp", "udp"] {
             let of_kind = kinds.iter().zip(goodputs).filter(|(of, _)| *of == kind);
             assert!(of_kind.map(|(_, goodput)| goodput).sum::<f64>() > 0.0, "{number}: {kind}");
+        }
+    }
+}
+
+/// Committed frames are revoked and pushed out, also with TCP, probes and queues by class.
+#[test]
+fn the_order_of_running_changes_nothing_where_frames_are_pushed_out() {
+    for (strict_priority, arbiter) in [(false, Arbiter::Fifo), (true, Arbiter::Fifo), (true, Arbiter::RoundRobin)] {
+        for congestion in schemes() {
+            let name = congestion.as_ref().map(CongestionManagement::name);
+            let tree = Tree {
+                switch_memory: SharedMemoryConfig {
+                    share: Bytes(6000),
+                    policy: BufferPolicyConfig::LongestQueueDrop(LongestQueueDropConfig {}),
+                },
+                switch_control: FlowControl::None,
+                strict_priority,
+                arbiter,
+                congestion,
+                arrivals: FrameArrivals { load: 1.0, ..Tree::default().arrivals },
+                service: [0.1, 1.0],
+                transports: transports(),
+                ..Tree::default()
+            };
+            let (ahead, in_order) = (tree.run(), tree.run_in_order());
+            assert_eq!(differences(&ahead, &in_order), [""; 0], "{name:?}");
+            let count = |column| ahead.queues.counts(column).iter().sum::<u64>();
+            let [evicted, refused] = [count("dropped_evicted"), count("dropped_overflow")];
+            assert!(evicted > 100 && refused > 100, "{name:?}: {evicted} pushed out, {refused} refused");
         }
     }
 }

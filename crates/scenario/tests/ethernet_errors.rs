@@ -255,6 +255,7 @@ const GRAPH_MISTAKES: &[(&str, &str, &str)] = &[
         "delay = \"1 us\", reverse = { rate = \"1 Gbps\", delay = \"1 us\" } }",
     ),
     ("graph_with_queue_and_scheme", "adapter.pause", "congestion_management = \"qcn\"\nadapter.pause"),
+    ("graph_with_queue_and_push_out", "memory = \"400 KB\"", "memory = \"400 KB\", buffer = \"longest_queue_drop\""),
     ("graph_headroom", "delay = \"1 us\" }", "delay = \"10 us\" }"),
     ("graph_quanta_of_two_rates", "memory = \"400 KB\"", "memory = \"400 KB\", reaction = \"60 quanta\""),
     ("graph_frames_to_nowhere", "to = \"c\"\n", "to = \"d\"\n"),

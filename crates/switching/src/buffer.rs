@@ -6,12 +6,18 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use forebay_units::{Rate, Time};
+
 use crate::ParameterError;
 use crate::shared_memory::{Memory, MemoryFull};
 
+pub(crate) mod abm;
 pub(crate) mod complete_sharing;
 pub(crate) mod dynamic_threshold;
+pub(crate) mod fab;
+pub(crate) mod longest_queue_drop;
 pub(crate) mod partitions;
+mod queue_bytes;
 
 /// A frame that arrives at the memory or leaves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +30,31 @@ pub struct Frame {
     pub output: usize,
     /// Its length.
     pub len_bytes: u32,
+}
+
+/// Facts about an arrival, for policies with state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arriving {
+    /// The time. It does not decrease.
+    pub now: Time,
+    /// The flow of the frame: a number that no other flow has.
+    pub flow: u64,
+    /// The rate of the link by which the frame leaves.
+    pub rate: Rate,
+}
+
+/// The most bytes that a queue may hold which has alpha times the free memory.
+pub(crate) fn threshold_at(alpha: f64, memory: &Memory) -> u64 {
+    (alpha * memory.free() as f64) as u64
+}
+
+/// Whether `frame` fits into the free memory, and into a queue that holds `held` bytes and may hold `threshold`.
+pub(crate) fn within(held: u64, frame: Frame, threshold: u64, memory: &Memory) -> Result<(), MemoryFull> {
+    let len_bytes = u64::from(frame.len_bytes);
+    if len_bytes > memory.free() {
+        return Err(MemoryFull::All);
+    }
+    if held + len_bytes <= threshold { Ok(()) } else { Err(MemoryFull::Output) }
 }
 
 /// Decides which frames a memory takes in.
@@ -44,17 +75,24 @@ pub trait BufferPolicy: Send + core::fmt::Debug {
     ///
     /// # Errors
     /// If it does not.
-    fn admit(&mut self, frame: Frame, memory: &Memory) -> Result<(), MemoryFull> {
-        let len_bytes = u64::from(frame.len_bytes);
-        if len_bytes > memory.free() {
-            return Err(MemoryFull::All);
-        }
-        let fits = memory.of_output(frame.output) + len_bytes <= self.threshold(memory);
-        if fits { Ok(()) } else { Err(MemoryFull::Output) }
+    fn admit(&mut self, frame: Frame, _arriving: Arriving, memory: &Memory) -> Result<(), MemoryFull> {
+        within(memory.of_output(frame.output), frame, self.threshold(memory), memory)
     }
 
-    /// A frame has left the memory. For policies with state of their own.
-    fn release(&mut self, _frame: Frame, _memory: &Memory) {}
+    /// A frame, or a part of it, has left the memory. `sent` is the end of its transmission, or `None` if it was
+    /// dropped. For policies with state of their own. Times of one output do not decrease.
+    fn release(&mut self, _frame: Frame, _sent: Option<Time>, _memory: &Memory) {}
+
+    /// Whether frames in the memory may make room for others: [`BufferPolicy::victim`].
+    fn pushes_out(&self) -> bool {
+        false
+    }
+
+    /// The output and the class of the queue that must lose its last frame, because there is no room for `frame`.
+    /// `None` if `frame` is the one to lose.
+    fn victim(&self, _frame: Frame) -> Option<(usize, usize)> {
+        None
+    }
 }
 
 /// Declares [`BufferPolicyConfig`]. An entry is the description in the schema, then the variant, the name in a
@@ -120,8 +158,15 @@ buffer_policies! {
     Partitions, "partitions", partitions::PartitionsConfig;
     /// All ports share the whole memory without limits.
     CompleteSharing, "complete_sharing", complete_sharing::CompleteSharingConfig;
+    /// Each queue may hold a multiple of the free memory, which follows the number of ports that its class congests and
+    /// its drain rate.
+    Abm, "abm", abm::AbmConfig;
     /// All ports share the memory, and an output may hold a multiple of the part that is free.
     DynamicThreshold, "dynamic_threshold", dynamic_threshold::DynamicThresholdConfig;
+    /// As `dynamic_threshold`, with a larger multiple for the frames of short flows.
+    Fab, "fab", fab::FabConfig;
+    /// All ports share the whole memory; if it is full, the longest queue loses its last frame.
+    LongestQueueDrop, "longest_queue_drop", longest_queue_drop::LongestQueueDropConfig;
 }
 
 impl Default for BufferPolicyConfig {
@@ -161,12 +206,12 @@ mod tests {
             let (mut memory, mut held) = (memory(policy, share), Vec::<Frame>::new());
             for (input, output, len_bytes, leaves) in steps {
                 if leaves && !held.is_empty() {
-                    memory.release(held.swap_remove(input % held.len()));
+                    memory.release(held.swap_remove(input % held.len()), Some(Time::ZERO));
                 }
                 let frame = Frame { input, class: 0, output, len_bytes };
                 let of_input = |port| memory.of_input(port) + if port == input { u64::from(len_bytes) } else { 0 };
                 let within = (0..PORTS).all(|port| of_input(port) <= share);
-                let admitted = memory.admit(frame).is_ok();
+                let admitted = memory.admit_alone(frame).is_ok();
                 prop_assert!(admitted || limits_outputs || !within, "{policy:?} refuses {frame:?}");
                 held.extend(admitted.then_some(frame));
                 prop_assert!(memory.total() <= share * PORTS as u64);
@@ -187,12 +232,12 @@ mod tests {
             u64::MAX
         }
 
-        fn admit(&mut self, _frame: Frame, _memory: &Memory) -> Result<(), MemoryFull> {
+        fn admit(&mut self, _frame: Frame, _arriving: Arriving, _memory: &Memory) -> Result<(), MemoryFull> {
             self.0 = (self.0 < 3).then_some(self.0 + 1).ok_or(MemoryFull::All)?;
             Ok(())
         }
 
-        fn release(&mut self, _frame: Frame, _memory: &Memory) {
+        fn release(&mut self, _frame: Frame, _sent: Option<Time>, _memory: &Memory) {
             self.0 -= 1;
         }
     }
@@ -201,9 +246,9 @@ mod tests {
     fn a_policy_with_state_learns_what_leaves() {
         let mut memory = SharedMemory::with_policy(PORTS, Bytes(10_000), Box::new(Three(0))).unwrap();
         let frame = Frame { input: 0, class: 0, output: 1, len_bytes: 100 };
-        assert!((0..3).all(|_| memory.is_close(0, 100) && memory.admit(frame).is_ok()));
-        assert_eq!(memory.admit(frame), Err(MemoryFull::All));
-        memory.release(frame);
-        assert_eq!(memory.admit(frame), Ok(()));
+        assert!((0..3).all(|_| memory.is_close(0, 100) && memory.admit_alone(frame).is_ok()));
+        assert_eq!(memory.admit_alone(frame), Err(MemoryFull::All));
+        memory.release(frame, None);
+        assert_eq!(memory.admit_alone(frame), Ok(()));
     }
 }

@@ -46,10 +46,13 @@ mod test_support;
 mod virtual_output_queues;
 mod wavefront;
 
+pub use buffer::abm::AbmConfig;
 pub use buffer::complete_sharing::CompleteSharingConfig;
 pub use buffer::dynamic_threshold::DynamicThresholdConfig;
+pub use buffer::fab::FabConfig;
+pub use buffer::longest_queue_drop::LongestQueueDropConfig;
 pub use buffer::partitions::{OutputLimit, PartitionsConfig};
-pub use buffer::{BufferPolicy, BufferPolicyConfig, Frame};
+pub use buffer::{Arriving, BufferPolicy, BufferPolicyConfig, Frame};
 pub use forebay_units::{Bytes, ParameterError, Rate, Span, Time};
 use forebay_units::{require, uniform};
 pub use input_fifos::InputFifos;

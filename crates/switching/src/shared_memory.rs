@@ -7,9 +7,9 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use forebay_units::Bytes;
+use forebay_units::{Bytes, Time};
 
-use crate::buffer::{BufferPolicy, BufferPolicyConfig, Frame};
+use crate::buffer::{Arriving, BufferPolicy, BufferPolicyConfig, Frame};
 use crate::{ParameterError, require};
 
 /// The memory of a switch and its policy.
@@ -24,7 +24,7 @@ pub struct SharedMemoryConfig {
 /// Why a frame was not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryFull {
-    /// The partition of its input has no room.
+    /// Its input holds as much as it may.
     Partition,
     /// Its output holds as much as it may.
     Output,
@@ -186,8 +186,8 @@ impl SharedMemory {
     ///
     /// # Errors
     /// When the policy refuses it; then nothing has changed.
-    pub fn admit(&mut self, frame: Frame) -> Result<(), MemoryFull> {
-        self.policy.admit(frame, &self.memory)?;
+    pub fn admit(&mut self, frame: Frame, arriving: Arriving) -> Result<(), MemoryFull> {
+        self.policy.admit(frame, arriving, &self.memory)?;
         self.take(frame);
         let input = &mut self.memory.ports[frame.input];
         if input.came > input.most {
@@ -195,6 +195,13 @@ impl SharedMemory {
             self.settle_quiet(frame.input);
         }
         Ok(())
+    }
+
+    /// The queue, by output and class, that must lose its last frame, because there is no room for `frame`. `None` if
+    /// `frame` is the one to lose.
+    #[must_use]
+    pub fn victim(&self, frame: Frame) -> Option<(usize, usize)> {
+        self.policy.victim(frame)
     }
 
     /// Takes a frame in for which nothing [is close](SharedMemory::is_close): there is room for it.
@@ -209,9 +216,10 @@ impl SharedMemory {
         memory.total += len;
     }
 
-    /// Frees the memory of a frame that was taken in.
+    /// Frees the memory of a frame that was taken in, or of a part of it. `sent` is the end of its transmission; `None`
+    /// if it was dropped.
     #[inline]
-    pub fn release(&mut self, frame: Frame) {
+    pub fn release(&mut self, frame: Frame, sent: Option<Time>) {
         let Frame { input, class, output, len_bytes } = frame;
         let (len, memory) = (u64::from(len_bytes), &mut self.memory);
         let input = &mut memory.ports[input];
@@ -221,7 +229,7 @@ impl SharedMemory {
         memory.ports[output].leaves -= len;
         memory.total -= len;
         if !self.isolates_inputs {
-            self.policy.release(frame, &self.memory);
+            self.policy.release(frame, sent, &self.memory);
         }
     }
 
@@ -237,6 +245,14 @@ impl SharedMemory {
             self.memory.ports[input].most = self.memory.ports[input].came;
             self.settle_quiet(input);
         }
+    }
+}
+
+#[cfg(test)]
+impl SharedMemory {
+    /// Takes in a frame of which only the length matters.
+    pub fn admit_alone(&mut self, frame: Frame) -> Result<(), MemoryFull> {
+        self.admit(frame, Arriving { now: Time::ZERO, flow: 0, rate: forebay_units::Rate::megabits(10_000) })
     }
 }
 
@@ -290,11 +306,11 @@ mod tests {
                     Ok((input, class, output, len_bytes)) => {
                         let frame = Frame { input, class, output, len_bytes };
                         let (is_close, most) = (memory.is_close(input, len_bytes), memory.most_of_input(input));
-                        let admitted = memory.admit(frame);
+                        let admitted = memory.admit_alone(frame);
                         prop_assert!(is_close || admitted.is_ok() && memory.most_of_input(input) == most);
                         held.extend(admitted.is_ok().then_some(frame));
                     }
-                    Err(pick) if !held.is_empty() => memory.release(held.swap_remove(pick.index(held.len()))),
+                    Err(pick) if !held.is_empty() => memory.release(held.swap_remove(pick.index(held.len())), None),
                     Err(_) => {}
                 }
                 for port in 0..PORTS {
@@ -315,20 +331,20 @@ mod tests {
     fn an_input_is_watched_from_the_number_on() {
         let mut memory = memory(2, 3000);
         memory.watch(0, 1000);
-        memory.admit(frame(0, 999)).unwrap();
-        memory.admit(frame(1, 2000)).unwrap();
+        memory.admit_alone(frame(0, 999)).unwrap();
+        memory.admit_alone(frame(1, 2000)).unwrap();
         assert_eq!([0, 1].map(|input| memory.is_watched(input)), [false, false]);
-        memory.admit(frame(0, 1)).unwrap();
+        memory.admit_alone(frame(0, 1)).unwrap();
         assert_eq!([0, 1].map(|input| memory.is_watched(input)), [true, false]);
     }
 
     #[test]
     fn the_most_that_was_held_is_known_until_it_is_forgotten() {
         let mut memory = memory(2, 3000);
-        memory.admit(frame(0, 1500)).unwrap();
-        memory.admit(frame(0, 500)).unwrap();
-        memory.release(frame(0, 1500));
-        memory.admit(frame(0, 100)).unwrap();
+        memory.admit_alone(frame(0, 1500)).unwrap();
+        memory.admit_alone(frame(0, 500)).unwrap();
+        memory.release(frame(0, 1500), None);
+        memory.admit_alone(frame(0, 100)).unwrap();
         assert_eq!([0, 1].map(|input| memory.most_of_input(input)), [2000, 0]);
         memory.forget_most();
         assert_eq!(memory.most_of_input(0), 600);
@@ -337,8 +353,8 @@ mod tests {
     #[test]
     fn only_more_than_ever_before_or_what_is_watched_is_close() {
         let mut plain = memory(2, 3000);
-        plain.admit(frame(0, 1000)).unwrap();
-        plain.release(frame(0, 1000));
+        plain.admit_alone(frame(0, 1000)).unwrap();
+        plain.release(frame(0, 1000), None);
         assert_eq!([1000, 1001].map(|len| plain.is_close(0, len)), [false, true]);
         plain.watch(0, 500);
         assert_eq!([499, 500].map(|len| plain.is_close(0, len)), [false, true]);
@@ -349,8 +365,8 @@ mod tests {
         // Where ports share, any frame may be refused.
         let policy = BufferPolicyConfig::CompleteSharing(CompleteSharingConfig {});
         let mut shared = SharedMemory::new(2, SharedMemoryConfig { share: Bytes(3000), policy }).unwrap();
-        shared.admit(frame(0, 1000)).unwrap();
-        shared.release(frame(0, 1000));
+        shared.admit_alone(frame(0, 1000)).unwrap();
+        shared.release(frame(0, 1000), None);
         assert!(shared.is_close(0, 1));
     }
 }

@@ -220,7 +220,9 @@ def _notes(
     match ethernet.get("switch", {}).get("buffer"):
         case {"partitions": {"output_limit": {"dynamic": _}}} | "dynamic_threshold" | {"dynamic_threshold": _}:
             notes.append("The model leaves out the dynamic limit of outputs.")
-        case "complete_sharing" | {"complete_sharing": _}:
+        case "abm" | {"abm": _} | "fab" | {"fab": _}:
+            notes.append("The model leaves out the dynamic limit of queues.")
+        case "complete_sharing" | {"complete_sharing": _} | "longest_queue_drop" | {"longest_queue_drop": _}:
             notes.append("In the model each input has its own share of the memory.")
     if any(service.get("at") == "node" for service in ethernet.get("service", [])):
         notes.append(

@@ -76,6 +76,13 @@ impl<T: Copy> Ring<T> {
         value
     }
 
+    /// Takes the newest value.
+    pub fn pop_back(&mut self) -> Option<T> {
+        let value = self.back().copied();
+        self.tail = self.tail.wrapping_sub(u32::from(value.is_some()));
+        value
+    }
+
     /// Drops the oldest value of a ring that is not empty, and returns what `of` makes of it.
     #[inline(always)]
     pub fn take<U>(&mut self, of: impl FnOnce(&T) -> U) -> U {
@@ -107,11 +114,12 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_queue_with_two_ends(
-            operations in prop::collection::vec((any::<bool>(), prop::option::of(0_u32..1000)), 0..500),
+            operations in prop::collection::vec((any::<bool>(), prop::option::of(0_u32..1200)), 0..500),
         ) {
             let (mut ring, mut model) = (Ring::default(), VecDeque::new());
             for operation in operations {
                 match operation {
+                    (_, Some(1000..)) => prop_assert_eq!(ring.pop_back(), model.pop_back()),
                     (false, Some(value)) => {
                         ring.push(value);
                         model.push_back(value);

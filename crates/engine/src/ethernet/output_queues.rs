@@ -69,6 +69,19 @@ impl OutputQueues {
         self.len += 1;
     }
 
+    /// Takes the last frame of a class.
+    pub fn pop_last(&mut self, class: usize) -> Option<Packet> {
+        let first = class * self.inputs;
+        let queues = &mut self.queues[first..first + self.inputs];
+        let latest = queues.iter_mut().max_by_key(|queue| queue.back().map(|packet| packet.time))?;
+        let packet = latest.pop_back()?;
+        if queues.iter().all(|queue| queue.front().is_none()) {
+            self.occupied &= !(1 << class);
+        }
+        self.len -= 1;
+        Some(packet)
+    }
+
     /// Takes the next frame of the classes in `may`.
     #[inline]
     pub fn pop(&mut self, may: Classes) -> Option<Packet> {
@@ -144,6 +157,17 @@ mod tests {
         let frames = [(0, 0), (7, 0), (7, 0), (3, 0), (0, 0)];
         assert_eq!(order(OutputQueues::new(Arbiter::Fifo, 1, 8, true), &frames, 0xff), [1, 2, 3, 0, 4]);
         assert_eq!(order(OutputQueues::new(Arbiter::Fifo, 1, 8, false), &frames, 0xff), [0, 3, 1, 4, 2]);
+    }
+
+    #[test]
+    fn the_last_frame_of_a_class_is_the_latest_of_all_inputs() {
+        let mut queues = OutputQueues::new(Arbiter::RoundRobin, 3, 8, true);
+        for (number, (class, input)) in (0..).zip([(3, 2), (3, 0), (7, 1), (3, 2), (3, 1)]) {
+            queues.push(class, input, frame(number).at(Time::from_picoseconds(u64::from(number))));
+        }
+        let mut last = |class| queues.pop_last(class).map(|frame| frame.number());
+        assert_eq!([3, 3, 3, 5, 7].map(&mut last), [Some(4), Some(3), Some(1), None, Some(2)]);
+        assert_eq!((queues.len(), queues.occupied()), (1, 1 << 3));
     }
 
     #[test]

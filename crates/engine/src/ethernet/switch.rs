@@ -28,6 +28,7 @@ use crate::spec::{EthernetSwitchSpec, FlowControl};
 
 mod arrivals;
 mod end;
+mod push_out;
 mod turns;
 
 /// The switch at work. Hot fields first.
@@ -315,7 +316,7 @@ fn release_one(
     }
     let Departure { input, class, len_bytes, .. } = ended;
     let (input, class, len_bytes) = (usize::from(input), usize::from(class), u32::from(len_bytes));
-    memory.release(Frame { input, class, output: number, len_bytes });
+    memory.release(Frame { input, class, output: number, len_bytes }, Some(ended.end));
     Some(ended)
 }
 

@@ -1,8 +1,8 @@
 //! A switch of three ports without a network. At 10 Gb/s a frame of 1500 B takes 1.2 us.
 
-use forebay_qdisc::{Ecn, Queue, Rate, Trimming, TrimmingConfig};
+use forebay_qdisc::{DropReason, Ecn, Queue, Rate, Trimming, TrimmingConfig};
 use forebay_records::random::stream;
-use forebay_switching::{BufferPolicyConfig, PauseConfig, PauseSender, SharedMemoryConfig};
+use forebay_switching::{BufferPolicyConfig, LongestQueueDropConfig, PauseConfig, PauseSender, SharedMemoryConfig};
 use forebay_units::{Bytes, QueueSize};
 
 use super::*;
@@ -26,7 +26,7 @@ use crate::spec::Arbiter;
 const LINE: Rate = Rate::megabits(10_000);
 const END: Time = Time::from_picoseconds(1_000_000_000);
 const PORTS: usize = 3;
-/// Flows 0 and 1 go to port 2.
+/// Flows 0 and 1 go to port 2, and their ACKs to port 1.
 const ROWS: ControlRows = ControlRows { flows: 2 };
 const SWITCH: NodeId = PORTS as NodeId;
 
@@ -58,7 +58,7 @@ fn switch(spec: &EthernetSwitchSpec, measured: MeasuredInterval, mut queue: Opti
     let classes = if spec.strict_priority { SharedMemory::CLASSES } else { 1 };
     let port = |number: u32| {
         let queue = if number == 2 { queue.take() } else { None };
-        let rows = if number == 2 { vec![0, 2] } else { Vec::new() };
+        let rows = if number == 0 { Vec::new() } else { vec![0, 2] };
         let counters = QueueCounters::with_rows(measured, rows);
         SwitchPort::new(SwitchPortParts {
             control: ControlPort::new(PauseTx::new(spec.flow_control, LINE), PauseRx::new(false, LINE, spec.reaction)),
@@ -72,7 +72,8 @@ fn switch(spec: &EthernetSwitchSpec, measured: MeasuredInterval, mut queue: Opti
         })
     };
     let memory = SharedMemory::new(PORTS, spec.memory).unwrap();
-    let forwarding = (0..4).cycle().take(8).map(|direction| ForwardingEntry::new(2, direction / 2, true)).collect();
+    let entry = |direction: u32| ForwardingEntry::new(2 - (direction % 2) as u8, direction / 2, true);
+    let forwarding = (0..4).cycle().take(8).map(entry).collect();
     let ports = (0..PORTS as u32).map(port).collect();
     EthernetSwitch::new(spec, ports, memory, spec.strict_priority, forwarding, ROWS, Checkpoints::new(None, None))
 }
@@ -162,4 +163,34 @@ fn a_frame_that_is_cut_frees_memory_for_others() {
     assert_eq!((counters.trimmed, counters.bytes_trimmed, counters.dropped_total), (3, 4200, 0));
     switch.release_all(END);
     assert_eq!(switch.memory.total(), 0);
+}
+
+/// Of 13 500 bytes port 2 holds nine frames, of which one is being sent, when a frame for port 1 comes.
+#[test]
+fn a_full_memory_pushes_the_last_frame_of_the_longest_queue_out() {
+    let mut spec = spec(FlowControl::None, false);
+    spec.memory.policy = BufferPolicyConfig::LongestQueueDrop(LongestQueueDropConfig {});
+    let to_port_2 = (0..11).map(|frame_number| frame(0, 0, 0, 10 * frame_number));
+    let to_port_1 = Packet::new(PacketFields {
+        time: at(200),
+        stamp: 0,
+        number: 7,
+        flow: 0,
+        len_bytes: 1500,
+        flags: flags::ACK,
+        class: 0,
+        ecn: Ecn::NotCapable,
+    });
+    let arrivals: Vec<Packet> = to_port_2.chain([to_port_1.arriving(at(200), 0)]).collect();
+    let (switch, received) = run(&spec, &arrivals);
+    // The tenth and the eleventh frame find their own queue the longest.
+    assert_eq!(log(&received[1]), [(0, 1400)]);
+    assert_eq!(received[2].len(), 8);
+    assert_eq!(received[2].last().map(|last| last.time), Some(at(8 * 1200)));
+    let counters = &switch.ports[2].record.counters;
+    assert_eq!(
+        (counters.dropped[DropReason::Overflow as usize], counters.dropped[DropReason::Evicted as usize]),
+        (2, 1)
+    );
+    assert_eq!(switch.ports[0].control.report.frames_lost, 3);
 }

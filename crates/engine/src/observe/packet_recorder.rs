@@ -66,7 +66,7 @@ impl SharedRecorder {
     }
 }
 
-/// Times of calls do not decrease, but for [`PacketRecorder::pass`].
+/// Times of calls do not decrease, but for [`PacketRecorder::pass`] and [`PacketRecorder::evict`].
 pub(crate) struct PacketRecorder {
     /// Its place among the logs of the run.
     pub place: usize,
@@ -153,16 +153,26 @@ impl PacketRecorder {
 
     /// A packet joined the queue at `arrived`, and left it at `departed`, unless it is still there.
     pub fn pass(&mut self, traits: Traits, arrived: Time, departed: Option<Time>) {
+        self.stay(traits, arrived, departed.map(|departed| (departed, PacketEvent::Departed)));
+    }
+
+    /// A packet joined the queue at `arrived`, and was pushed out at `now`.
+    pub fn evict(&mut self, traits: Traits, arrived: Time, now: Time) {
+        self.stay(traits, arrived, Some((now, PacketEvent::DroppedLater)));
+    }
+
+    /// A packet joined the queue at `arrived`, and left it at a time and in a way, unless it is still there.
+    fn stay(&mut self, traits: Traits, arrived: Time, left: Option<(Time, PacketEvent)>) {
         let marked = self.marked.remove(&(arrived, traits.direction));
         let packet = marked.unwrap_or_else(|| self.number());
         let enqueued = Recorded { packet, traits, event: PacketEvent::Enqueued };
         if arrived >= self.log.from() {
             self.log.add(arrived, enqueued);
-        } else if departed.is_none_or(|departed| departed >= self.log.from()) {
+        } else if left.is_none_or(|(at, _)| at >= self.log.from()) {
             self.log.add_at_begin(enqueued);
         }
-        if let Some(departed) = departed {
-            self.log.add(departed, Recorded { event: PacketEvent::Departed, ..enqueued });
+        if let Some((at, event)) = left {
+            self.log.add(at, Recorded { event, ..enqueued });
         }
     }
 

@@ -124,8 +124,6 @@ pub(crate) struct QueueCounters {
     pub dropped: [u64; DROP_REASONS],
     pub bytes_dropped: u64,
     pub marked: u64,
-    pub trimmed: u64,
-    pub bytes_trimmed: u64,
     flows: Vec<FlowAtQueue>,
     /// [`Packet::direction_index`] of the first row, if rows are in order.
     first: usize,
@@ -134,6 +132,8 @@ pub(crate) struct QueueCounters {
     order: RowOrder,
     /// Records the packets that are let in. Then `let_in` is empty, so that none takes the common path.
     recorder: Option<SharedRecorder>,
+    pub trimmed: u64,
+    pub bytes_trimmed: u64,
 }
 
 impl QueueCounters {
@@ -151,13 +151,13 @@ impl QueueCounters {
             dropped: [0; DROP_REASONS],
             bytes_dropped: 0,
             marked: 0,
-            trimmed: 0,
-            bytes_trimmed: 0,
             flows: Vec::new(),
             first: 0,
             shift: 1,
             order: RowOrder::InOrder,
             recorder: None,
+            trimmed: 0,
+            bytes_trimmed: 0,
         }
     }
 

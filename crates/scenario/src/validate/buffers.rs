@@ -5,8 +5,10 @@ use forebay_document::{Invalid, Path};
 use std::collections::BTreeSet;
 
 use forebay_switching::congestion::CONTROL_FRAME_BYTES;
-use forebay_switching::{Frame, MemoryFull, ParameterError, PauseConfig, SharedMemory, SharedMemoryConfig, headroom};
-use forebay_units::{Bytes, QueueSize, Rate, Span};
+use forebay_switching::{
+    Arriving, Frame, MemoryFull, ParameterError, PauseConfig, SharedMemory, SharedMemoryConfig, headroom,
+};
+use forebay_units::{Bytes, QueueSize, Rate, Span, Time};
 
 use super::check::{DAY, Validity, check_span, require};
 use crate::plan::outline::Outline;
@@ -136,7 +138,7 @@ fn no_pause(switch: &PlannedSwitch<'_>, [name, neighbour]: [&str; 2]) -> Validit
 
 /// Checks how the memory of a switch with this number of ports is divided.
 fn switch_memory(
-    PlannedSwitch { spec: switch, path: at, .. }: &PlannedSwitch<'_>,
+    PlannedSwitch { spec: switch, path: at, line_rate, .. }: &PlannedSwitch<'_>,
     ports: usize,
     spec: &ScenarioSpec,
 ) -> Validity {
@@ -146,7 +148,8 @@ fn switch_memory(
     let config = SharedMemoryConfig { share: switch.memory, policy };
     let mut memory = SharedMemory::new(ports.max(1), config).map_err(|error| refused("switch", error, at))?;
     let largest = spec.largest_packet();
-    let admitted = memory.admit(Frame { input: 0, class: 0, output: 0, len_bytes: largest as u32 });
+    let frame = Frame { input: 0, class: 0, output: 0, len_bytes: largest as u32 };
+    let admitted = memory.admit(frame, Arriving { now: Time::ZERO, flow: 0, rate: *line_rate });
     let small = || format!("an output may never hold a frame of {}", Bytes(largest));
     require(admitted != Err(MemoryFull::Output), || at_buffer.clone(), small, "expected room for at least one frame")
 }

@@ -32,6 +32,10 @@ pub(super) fn disciplines(outline: &Outline<'_>, ethernet: &EthernetPlan<'_>) ->
         let message = || format!("`queue = \"{}\"` at a switch with `arbiter = \"round_robin\"`", queue.name());
         let is_fifo = switch.spec.arbiter == Arbiter::Fifo;
         require(is_fifo, || at.clone(), message, "expected one of them: a discipline has an order of its own")?;
+        let policy = switch.spec.buffer;
+        let pushes = || format!("`queue = \"{}\"` at a switch with `buffer = \"{}\"`", queue.name(), policy.name());
+        let pushes_out = policy.build().is_ok_and(|policy| policy.pushes_out());
+        require(!pushes_out, || at.clone(), pushes, "expected one of them: a discipline gives no frame back")?;
         let shares = || format!("{}: `flow_table = \"shared\"` in an Ethernet", queue.name());
         let label = "expected `flow_table = \"per_queue\"`: the outputs of an Ethernet switch share no table";
         require(!queue.shares_state(), || at.key(queue.name()).key("flow_table"), shares, label)?;

@@ -67,10 +67,10 @@ mod tests {
         let policy = BufferPolicyConfig::CompleteSharing(CompleteSharingConfig {});
         let mut memory = SharedMemory::new(4, SharedMemoryConfig { share: Bytes(750), policy }).unwrap();
         let frame = Frame { input: 0, class: 0, output: 1, len_bytes: 1500 };
-        assert!((0..2).all(|_| memory.admit(frame).is_ok()));
+        assert!((0..2).all(|_| memory.admit_alone(frame).is_ok()));
         let other = Frame { input: 2, output: 3, len_bytes: 1, ..frame };
-        assert_eq!(memory.admit(other), Err(MemoryFull::All));
-        memory.release(frame);
-        assert_eq!(memory.admit(Frame { len_bytes: 1500, ..other }), Ok(()));
+        assert_eq!(memory.admit_alone(other), Err(MemoryFull::All));
+        memory.release(frame, None);
+        assert_eq!(memory.admit_alone(Frame { len_bytes: 1500, ..other }), Ok(()));
     }
 }

@@ -33,7 +33,7 @@ use alloc::boxed::Box;
 
 use forebay_units::Bytes;
 
-use crate::buffer::{BufferPolicy, Frame};
+use crate::buffer::{Arriving, BufferPolicy, Frame};
 use crate::shared_memory::{Memory, MemoryFull};
 use crate::{ParameterError, require};
 
@@ -92,7 +92,7 @@ impl BufferPolicy for Partitions {
         }
     }
 
-    fn admit(&mut self, frame: Frame, memory: &Memory) -> Result<(), MemoryFull> {
+    fn admit(&mut self, frame: Frame, _arriving: Arriving, memory: &Memory) -> Result<(), MemoryFull> {
         let len_bytes = u64::from(frame.len_bytes);
         if memory.of_input(frame.input) + len_bytes > memory.share() {
             return Err(MemoryFull::Partition);
@@ -129,10 +129,10 @@ mod tests {
     #[test]
     fn a_full_partition_refuses_and_the_others_do_not() {
         let mut memory = memory(2, 3000, None);
-        assert_eq!(memory.admit(frame(0, 1, 1500)), Ok(()));
-        assert_eq!(memory.admit(frame(0, 1, 1500)), Ok(()), "to the last byte");
-        assert_eq!(memory.admit(frame(0, 0, 1)), Err(MemoryFull::Partition));
-        assert_eq!(memory.admit(frame(1, 1, 1500)), Ok(()));
+        assert_eq!(memory.admit_alone(frame(0, 1, 1500)), Ok(()));
+        assert_eq!(memory.admit_alone(frame(0, 1, 1500)), Ok(()), "to the last byte");
+        assert_eq!(memory.admit_alone(frame(0, 0, 1)), Err(MemoryFull::Partition));
+        assert_eq!(memory.admit_alone(frame(1, 1, 1500)), Ok(()));
         assert_eq!((memory.of_input(0), memory.of_output(1)), (3000, 4500));
     }
 
@@ -140,10 +140,10 @@ mod tests {
     fn a_static_limit_holds_for_each_output_alone() {
         let mut memory = memory(2, 10_000, Some(OutputLimit::Static(Bytes(3000))));
         for input in [0, 1] {
-            assert_eq!(memory.admit(frame(input, 0, 1500)), Ok(()));
+            assert_eq!(memory.admit_alone(frame(input, 0, 1500)), Ok(()));
         }
-        assert_eq!(memory.admit(frame(0, 0, 64)), Err(MemoryFull::Output));
-        assert_eq!(memory.admit(frame(0, 1, 64)), Ok(()));
+        assert_eq!(memory.admit_alone(frame(0, 0, 64)), Err(MemoryFull::Output));
+        assert_eq!(memory.admit_alone(frame(0, 1, 64)), Ok(()));
     }
 
     #[test]
@@ -154,7 +154,7 @@ mod tests {
             // From all inputs, round-robin, so that no partition is the bound; until all have been refused.
             for round in 0..10_000 {
                 for output in 0..greedy {
-                    let _ = memory.admit(frame((round + output) % PORTS, output, 100));
+                    let _ = memory.admit_alone(frame((round + output) % PORTS, output, 100));
                 }
             }
             let expected = alpha * 400_000.0 / (1.0 + f64::from(greedy as u32) * alpha);
@@ -170,12 +170,12 @@ mod tests {
         // "Blocked while the queue is at the threshold or above it" (Choudhury and Hahne): of 4000 B half are free.
         let mut memory = memory(2, 2000, Some(OutputLimit::Dynamic(1.0)));
         for input in [0, 0, 1] {
-            assert_eq!(memory.admit(frame(input, 0, 640)), Ok(()));
+            assert_eq!(memory.admit_alone(frame(input, 0, 640)), Ok(()));
         }
         assert_eq!((memory.of_output(0), memory.total()), (1920, 1920));
-        assert_eq!(memory.admit(frame(1, 0, 80)), Ok(()), "80 B below the threshold");
-        assert_eq!(memory.admit(frame(1, 0, 1)), Err(MemoryFull::Output), "at it");
-        assert_eq!(memory.admit(frame(1, 1, 1)), Ok(()));
+        assert_eq!(memory.admit_alone(frame(1, 0, 80)), Ok(()), "80 B below the threshold");
+        assert_eq!(memory.admit_alone(frame(1, 0, 1)), Err(MemoryFull::Output), "at it");
+        assert_eq!(memory.admit_alone(frame(1, 1, 1)), Ok(()));
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
                     (true, false) => Err(MemoryFull::Output),
                     (true, true) => Ok(()),
                 };
-                prop_assert_eq!(memory.admit(frame(input, output, len_bytes)), expected);
+                prop_assert_eq!(memory.admit_alone(frame(input, output, len_bytes)), expected);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The arrival of a frame at an Ethernet switch: memory, congestion point, and the queue of its output.
 
-use forebay_qdisc::{DropReason, Span, Time};
-use forebay_switching::{Frame, MemoryFull};
+use forebay_qdisc::{DropReason, Packet as _, Span, Time};
+use forebay_switching::{Arriving, Frame, MemoryFull};
 
 use crate::driver::node::Channels;
 use crate::ethernet::departures::Departure;
@@ -146,7 +146,7 @@ impl EthernetSwitch {
                 self.ports[number].integrate_length(self.memory.of_output(number), now);
             }
             let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));
-            self.memory.release(Frame { input, class, output: number, len_bytes });
+            self.memory.release(Frame { input, class, output: number, len_bytes }, None);
             self.watch_memory(input, class, now, now, channels);
         }
     }
@@ -171,7 +171,16 @@ impl EthernetSwitch {
             self.ports[output].integrate_length(self.memory.of_output(output), now);
         }
         let (input, class) = (SwitchPort::input_of(packet), self.class(packet));
-        let taken = self.memory.admit(Frame { input, class, output, len_bytes: packet.len_bytes() });
+        let frame = Frame { input, class, output, len_bytes: packet.len_bytes() };
+        let (flow, rate) = (packet.flow().0, self.ports[output].link.rate());
+        let arriving = Arriving { now, flow, rate };
+        let mut taken = self.memory.admit(frame, arriving);
+        while taken == Err(MemoryFull::All)
+            && let Some(victim) = self.memory.victim(frame)
+            && self.push_out(victim, now, channels)
+        {
+            taken = self.memory.admit(frame, arriving);
+        }
         if let Err(full) = taken {
             self.lose(*packet, output, full, now, channels);
         }
