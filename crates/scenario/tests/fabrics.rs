@@ -12,7 +12,7 @@ use proptest::prelude::*;
 /// Ports of Ethernet switches stop the port before them well before the memory is full.
 const LOSSLESS: &str = r#"
 switch.ethernet_switch = { memory = "4 MB", pause = { high = "120 KB", low = "60 KB" } }
-adapter = { pause = { high = "120 KB", low = "60 KB" } }"#;
+adapter = { pause = { high = "60 KB", low = "30 KB" } }"#;
 
 const TRANSPORTS: [&str; 12] = [
     "tcp = {}",
