@@ -121,7 +121,7 @@ def browser_table(runs: Entries) -> Table:
 
 def delay_table(delays: Entries) -> Table:
     """How long a reader of the lab waits."""
-    table = Table("Time until the lab shows it, ms (goal for the longest)", ("what", "median", "longest"))
+    table = Table("Time until the lab shows it, ms (goal for the longest)", ("delay", "median", "longest"))
     table.note = "`examples/first.toml` in Chromium, from this machine; the page loaded 5 times, 24 moves of a slider."
     for entry in delays:
         goal = goals.MOST_MS_IN_LAB.get(entry["what"])

@@ -2766,6 +2766,327 @@ Window after NewReno's fast recovery (RFC 6582, section 3.2, step 3).
 """
 
 
+UecControl = TypeAliasType(
+    "UecControl", Literal["nscc", "rccc", "both", "dctcp", "constant"]
+)
+"""
+Congestion control of a flow.
+"""
+
+
+LoadBalancing = TypeAliasType(
+    "LoadBalancing", Literal["oblivious", "bitmap", "reps", "mixed"]
+)
+"""
+Choice of entropies.
+"""
+
+
+class NdpConfig(BaseModel):
+    """
+    Parameters of NDP. The defaults are those of its simulator.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    packet: Bytes = "9 KB"
+    """
+    A full packet on the wire, of which 64 B are headers.
+    """
+    window: Annotated[int, Field(ge=0)] = 23
+    """
+    Packets that a flow sends at once.
+    """
+    timeout: Span = "5 ms"
+    """
+    Time after which a packet without answer is sent again.
+    """
+    paths: Annotated[int, Field(ge=0, le=65535)] = 64
+    """
+    The number of entropies over which a flow sprays its packets, a power of two.
+    """
+    path_penalties: bool = False
+    """
+    Whether paths with many trimmed packets are left out for a while.
+    """
+
+
+class DcqcnConfig2(BaseModel):
+    """
+    The parameters of DCQCN in HPCC's simulator.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    gain: float = 0.00390625
+    """
+    Weight of the newest interval in the estimate (g).
+    """
+    estimate_interval: Span = "1 us"
+    """
+    Interval of the estimate.
+    """
+    decrease_interval: Span = "4 us"
+    """
+    Interval of decreases.
+    """
+    increase_timer: Span = "300 us"
+    """
+    Interval of increases. The script for the figures uses 300 us, the default configuration of the source 900 us.
+    """
+    fast_recovery_cycles: Annotated[int, Field(ge=0)] = 1
+    """
+    Increases without a step of the target (F).
+    """
+    active_increase: Rate | None = None
+    """
+    Step of the target in the first cycle after fast recovery (R_AI). Default: 5 Mb/s for each 25 Gb/s of the port.
+    """
+    hyper_active_increase: Rate | None = None
+    """
+    Step of the target in later cycles (R_HAI). Default: 50 Mb/s for each 25 Gb/s of the port.
+    """
+    clamps_target: bool = False
+    """
+    Whether every decrease lowers the target to the rate before it, not only the first after an increase (CLAMP_TARGET_RATE).
+    """
+    min_rate: Rate = "1 Gbps"
+    """
+    The least rate.
+    """
+
+
+class DcqcnPaperConfig(BaseModel):
+    """
+    The parameters of DCQCN.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    gain: float = 0.00390625
+    """
+    Weight of the newest interval in the estimate (g).
+    """
+    estimate_interval: Span = "55 us"
+    """
+    Time without a notification after which the estimate falls (K).
+    """
+    increase_timer: Span = "55 us"
+    """
+    A cycle of the timer (T).
+    """
+    byte_cycle: Bytes = "10 MB"
+    """
+    A cycle of the byte counter (B).
+    """
+    fast_recovery_cycles: Annotated[int, Field(ge=0)] = 5
+    """
+    Cycles of fast recovery (F).
+    """
+    active_increase: Rate = "40 Mbps"
+    """
+    Step of the target in active increase (R_AI).
+    """
+    hyper_active_increase: Rate = "400 Mbps"
+    """
+    Step of the target in the first cycle of hyper-active increase; twice that in the second, and so on.
+    """
+    min_rate: Rate = "10 Mbps"
+    """
+    The least rate.
+    """
+
+
+class DctcpConfig2(BaseModel):
+    """
+    The parameters of DCTCP in hardware.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    gain: float = 0.0625
+    """
+    Weight of a round trip in the share of marks (the paper's g).
+    """
+    additive_increase: Rate = "615 Mbps"
+    """
+    Increase in a round trip: 1000 bytes in 13 us.
+    """
+    min_rate: Rate = "1 Gbps"
+    """
+    The least rate.
+    """
+
+
+class PatchedTimelyConfig(BaseModel):
+    """
+    The parameters of patched TIMELY.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    low_threshold: Span = "50 us"
+    """
+    Below this round trip the rate always grows (T_low); also the reference of the decrease.
+    """
+    high_threshold: Span = "500 us"
+    """
+    Above this round trip the rate always shrinks (T_high).
+    """
+    min_round_trip: Span = "20 us"
+    """
+    The unit of the gradient (D_minRTT).
+    """
+    gain: float = 0.875
+    """
+    Weight of the newest difference of round trips (the paper's alpha).
+    """
+    decrease: float = 0.008
+    """
+    Factor of a decrease (the paper's beta).
+    """
+    additive_increase: Rate | None = None
+    """
+    Additive increase in an update (the paper's delta). Default: 10 Mb/s for each 10 Gb/s of the port.
+    """
+    chunk_bytes: Bytes = "16 KB"
+    """
+    Acknowledged bytes between two updates.
+    """
+    min_rate: Rate = "10 Mbps"
+    """
+    The least rate.
+    """
+
+
+class SwiftConfig(BaseModel):
+    """
+    The parameters of Swift. Windows are in packets.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    base_target: Span = "25 us"
+    """
+    Target delay without hops, of a large window.
+    """
+    per_hop_target: Span = "1 us"
+    """
+    Target delay of a hop (the paper's h).
+    """
+    flow_scaling: Span = "100 us"
+    """
+    The most that a small window adds to the target (fs).
+    """
+    min_scaling_window: float = 0.1
+    """
+    The window at which the addition is `flow_scaling`.
+    """
+    max_scaling_window: float = 256.0
+    """
+    The window at which the addition ends.
+    """
+    additive_increase: float = 1.0
+    """
+    Growth of the window in a round trip (ai).
+    """
+    decrease: float = 0.8
+    """
+    Factor of a decrease (the paper's beta).
+    """
+    max_decrease: float = 0.5
+    """
+    The largest decrease (max_mdf).
+    """
+    min_window: float = 0.01
+    """
+    The least window.
+    """
+    max_window: float = 256.0
+    """
+    The largest window.
+    """
+    initial_window: float = 32.0
+    """
+    The window at the start.
+    """
+    plb: bool = True
+    """
+    Whether a flow that stays congested asks for another path.
+    """
+
+
+class TimelyConfig(BaseModel):
+    """
+    The parameters of TIMELY.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    low_threshold: Span = "50 us"
+    """
+    Below this round trip the rate always grows (T_low).
+    """
+    high_threshold: Span = "500 us"
+    """
+    Above this round trip the rate always shrinks (T_high).
+    """
+    min_round_trip: Span = "20 us"
+    """
+    The unit of the gradient.
+    """
+    gain: float = 0.875
+    """
+    Weight of the newest difference of round trips (the paper's alpha).
+    """
+    decrease: float = 0.8
+    """
+    Factor of a decrease (the paper's beta).
+    """
+    additive_increase: Rate | None = None
+    """
+    Additive increase in an update (the paper's delta). Default: 10 Mb/s for each 10 Gb/s of the port.
+    """
+    hyper_increase: Rate | None = None
+    """
+    Increase from `hyper_stage` on. Default: 50 Mb/s for each 10 Gb/s of the port.
+    """
+    hyper_stage: Annotated[int, Field(ge=0)] = 5
+    """
+    Increases in a row after which `hyper_increase` replaces `additive_increase`.
+    """
+    min_rate: Rate = "1 Gbps"
+    """
+    The least rate.
+    """
+
+
+Recovery = TypeAliasType("Recovery", Literal["go_back_n", "irn"])
+"""
+Recovery of lost packets.
+"""
+
+
+RoceWindow = TypeAliasType("RoceWindow", Literal["none", "fixed", "variable"])
+"""
+The bound of data in flight.
+"""
+
+
 class UniformSizeDistribution(BaseModel):
     """
     Uniform between two values: { uniform = ["1 KB", "9 KB"] }.
@@ -4587,33 +4908,6 @@ Distribution of the traffic of each input over the outputs.
 """
 
 
-class LinkException(BaseModel):
-    """
-    Links with another rate, or without service.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    ports: OneOrMany
-    """
-    The ports at one end, such as `leaf0.port16`: a name, or a list of names.
-    """
-    rate: Rate | None = None
-    """
-    The rate of their links.
-    """
-    one_way: bool = False
-    """
-    Whether `rate` is that of the direction in which the port sends; the other one keeps its own. Default: both.
-    """
-    down: bool = False
-    """
-    Whether the links are down for the whole run: no path takes them.
-    """
-
-
 class CompleteSharingBufferPolicyConfig(BaseModel):
     """
     All ports share the whole memory without limits.
@@ -4959,6 +5253,18 @@ class Service(BaseModel):
     """
 
 
+class NdpTransport(BaseModel):
+    """
+    NDP: full windows at once, trimmed packets, and receivers that pull. Sends one message (`app.fixed`) or data without end, through queues that trim.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    ndp: NdpConfig
+
+
 class CellsTransport(BaseModel):
     """
     Cells in the slots of a line, as in switch theory; for the switch topology only.
@@ -5114,6 +5420,140 @@ class Bbr3Config(BaseModel):
     """
     Least window, in segments (both sources: 4). At least 4.
     """
+
+
+class UecConfig(BaseModel):
+    """
+    Parameters of Ultra Ethernet. The defaults are those of the Consortium's simulator.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    control: UecControl = "nscc"
+    """
+    Congestion control.
+    """
+    packet: Bytes = "4150 B"
+    """
+    A full packet on the wire, of which 64 B are headers.
+    """
+    load_balancing: LoadBalancing = "mixed"
+    """
+    How a sender chooses the entropy of a packet, by which switches choose its path.
+    """
+    paths: Annotated[int, Field(ge=0, le=65535)] = 64
+    """
+    The number of entropies, a power of two. 1: all packets of a flow have one entropy.
+    """
+    trimming: bool = True
+    """
+    Whether the switches trim: the target delay is shorter then, and the timeout too.
+    """
+    first_window: Bytes | None = None
+    """
+    The first window. Default: 1.5 bandwidth-delay products of the flow's path.
+    """
+    oversubscription: Annotated[int, Field(ge=0)] = 1
+    """
+    How many times slower the fabric is than its hosts. Above 1, and with RCCC, the pacer of a receiver follows marks and trims in the fabric. The source does so with RCCC alone.
+    """
+    round_trip: Span | None = None
+    """
+    The longest round trip of the network. Default: of a full packet between the hosts of all such flows.
+    """
+    timeout: Span | None = None
+    """
+    Time after which a packet without answer is sent again. Default: 15 us and six times that of a full queue.
+    """
+
+
+class DcqcnRdmaControl(BaseModel):
+    """
+    DCQCN as in HPCC's simulator.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    dcqcn: DcqcnConfig2
+
+
+class DcqcnPaperRdmaControl(BaseModel):
+    """
+    DCQCN as in its paper (Zhu et al. 2015).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    dcqcn_paper: DcqcnPaperConfig
+
+
+class DctcpRdmaControl(BaseModel):
+    """
+    DCTCP in hardware: a rate that follows the share of marks.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    dctcp: DctcpConfig2
+
+
+class PatchedTimelyRdmaControl(BaseModel):
+    """
+    Patched TIMELY: TIMELY with a fixed point (Zhu et al. 2016).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    patched_timely: PatchedTimelyConfig
+
+
+class SwiftRdmaControl(BaseModel):
+    """
+    Swift: a window that follows a target delay (Kumar et al. 2020).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    swift: SwiftConfig
+
+
+class TimelyRdmaControl(BaseModel):
+    """
+    TIMELY: the rate follows the gradient of the round trip (Mittal et al. 2015).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    timely: TimelyConfig
+
+
+RdmaControl = TypeAliasType(
+    "RdmaControl",
+    DcqcnRdmaControl
+    | DcqcnPaperRdmaControl
+    | DctcpRdmaControl
+    | PatchedTimelyRdmaControl
+    | SwiftRdmaControl
+    | TimelyRdmaControl
+    | Literal["dcqcn", "dcqcn_paper", "dctcp", "patched_timely", "swift", "timely"],
+)
+"""
+Congestion control of a queue pair of RoCE.
+"""
 
 
 class NormalSizeDistribution(BaseModel):
@@ -6162,6 +6602,18 @@ class EthernetSwitch(BaseModel):
     """
 
 
+class UecTransport(BaseModel):
+    """
+    Ultra Ethernet: packets sprayed over all paths, with congestion control by window (NSCC), by credit (RCCC) or both, and selective retransmission. Sends one message (`app.fixed`) or data without end.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    uec: UecConfig
+
+
 class FramesTransport(BaseModel):
     """
     Ethernet frames at a rate of their own, within the limits of congestion management; for the Ethernet topology and graphs with Ethernet switches only.
@@ -6231,6 +6683,81 @@ CongestionControl = TypeAliasType(
 """
 Congestion control of a sender. All but "reno" recover like NewReno; with SACK, all including "reno" recover by RFC 6675.
 """
+
+
+class RoceConfig(BaseModel):
+    """
+    Parameters of a queue pair. The defaults are those of ConWeave's simulator, in which every loss is repaired.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    control: Annotated[RdmaControl, Field(validate_default=True)] = {
+        "dcqcn": {
+            "gain": 0.00390625,
+            "estimate_interval": "1 us",
+            "decrease_interval": "4 us",
+            "increase_timer": "300 us",
+            "fast_recovery_cycles": 1,
+            "active_increase": None,
+            "hyper_active_increase": None,
+            "clamps_target": False,
+            "min_rate": "1 Gbps",
+        }
+    }
+    """
+    Congestion control.
+    """
+    payload: Bytes = "1 KB"
+    """
+    Payload of a full packet.
+    """
+    header: Bytes = "48 B"
+    """
+    Headers of a packet: 14 B Ethernet, 20 B IP, 8 B UDP and 6 B of the source's transport.
+    """
+    recovery: Recovery = "go_back_n"
+    """
+    Recovery of lost packets.
+    """
+    window: RoceWindow = "fixed"
+    """
+    The bound of data in flight.
+    """
+    timeout: Span | None = "4 ms"
+    """
+    Retransmission timeout of go-back-N. `None`: HPCC's simulator has none, and a lost last packet stops its flow.
+    """
+    irn_short_timeout: Span = "100 us"
+    """
+    Retransmission timeout of IRN with at most three packets in flight.
+    """
+    irn_long_timeout: Span = "320 us"
+    """
+    Retransmission timeout of IRN with more.
+    """
+    irn_timeouts: bool = True
+    """
+    Whether IRN has timeouts; the source turns them off where PFC prevents loss.
+    """
+    nack_interval: Span = "500 us"
+    """
+    Interval in which a receiver does not repeat a NACK.
+    """
+    acknowledges_duplicates: bool = True
+    """
+    Whether go-back-N acknowledges data that it has (InfiniBand C9-110). HPCC's simulator drops it silently.
+    """
+    notifies_out_of_order: bool = True
+    """
+    Whether packets out of order notify the sender of congestion, as adapters do and HPCC's simulator does not.
+    """
+    notification_interval: Span = "0 ps"
+    """
+    A receiver notifies of marks at most once in this interval. The paper on DCQCN: 50 us. Default: of each mark.
+    """
 
 
 class Udp(BaseModel):
@@ -6601,6 +7128,18 @@ Kind of a node.
 """
 
 
+class RoceTransport(BaseModel):
+    """
+    RoCE: queue pairs at a rate that congestion control sets, with go-back-N or IRN. Sends one message (`app.fixed`) or data without end.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    roce: RoceConfig
+
+
 class UdpTransport(BaseModel):
     """
     UDP: packets at a rate of their own, regardless of losses.
@@ -6897,7 +7436,14 @@ class TcpTransport(BaseModel):
 
 Transport = TypeAliasType(
     "Transport",
-    TcpTransport | UdpTransport | CellsTransport | FramesTransport | Literal["tcp"],
+    TcpTransport
+    | UecTransport
+    | NdpTransport
+    | RoceTransport
+    | UdpTransport
+    | CellsTransport
+    | FramesTransport
+    | Literal["tcp", "uec", "ndp", "roce"],
 )
 """
 The transport: exactly one of these.
@@ -7943,6 +8489,37 @@ class LeafSpine(BaseModel):
     """
 
 
+class LinkException(BaseModel):
+    """
+    Links with another rate or queue, or without service.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    ports: OneOrMany
+    """
+    The ports at one end, such as `leaf0.port16`: a name, or a list of names.
+    """
+    rate: Rate | None = None
+    """
+    The rate of their links.
+    """
+    queue: QueueSpec | None = None
+    """
+    The queue of these ports.
+    """
+    one_way: bool = False
+    """
+    Whether `rate` is that of the direction in which the port sends; the other one keeps its own. Default: both.
+    """
+    down: bool = False
+    """
+    Whether the links are down for the whole run: no path takes them.
+    """
+
+
 class FatTree(BaseModel):
     """
     A fat-tree of switches with `k` ports: `k` pods of k/2 edge and k/2 aggregation switches, k²/4 core switches, and k³/4 hosts (Al-Fares et al. 2008). Nodes: `pod1.edge0`, `pod1.agg0`, `core3`, `host7`, …; the hosts of an edge switch follow one another, and `hosts` in `from` and `to` of flows is a list of all. Links have the names of the ports that send: `pod1.agg0.port2`. The first ports of a switch lead down. Aggregation switch a of each pod leads to cores a, a + A, a + 2A, …, where A is the number of aggregation switches of a pod.
@@ -8194,7 +8771,7 @@ class FlowGroup(BaseModel):
     """
     app: Application | None = None
     """
-    Data to send; TCP only.
+    Data to send; TCP and, of `unlimited` and `fixed`, RDMA transports only.
     """
     pattern: Pattern | None = None
     """
@@ -8279,4 +8856,5 @@ TaprioConfig.model_rebuild()
 HtbConfig.model_rebuild()
 Home.model_rebuild()
 Gateway.model_rebuild()
+LeafSpine.model_rebuild()
 Graph.model_rebuild()

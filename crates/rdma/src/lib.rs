@@ -8,7 +8,7 @@
 //! | `control/dcqcn.rs`, `control/dcqcn_paper.rs` | DCQCN of HPCC's simulator, and of its paper | Zhu et al. 2015 |
 //! | `control/dctcp.rs` | DCTCP in hardware | Alizadeh et al. 2010 |
 //! | `control/swift.rs` | Swift with PLB | Kumar et al. 2020 |
-//! | `queue_pair.rs`, `roce.rs` | the sender of RoCE: window, pace, retransmissions; parameters | rdma-hw.cc |
+//! | `queue_pair.rs`, `roce.rs`, `roce_network.rs` | the sender of RoCE: window, pace, retransmissions; parameters | rdma-hw.cc |
 //! | `go_back_n.rs`, `irn.rs`, `ranges.rs` | recovery of losses | InfiniBand; Mittal et al. 2018 |
 //! | `control/nscc.rs`, `control/rccc.rs` | Ultra Ethernet: control by the sender, by credit | UE 1.0, uec.cpp |
 //! | `uec.rs`, `uec/sender.rs`, `uec/receiver.rs` | sender and receiver of Ultra Ethernet | UE 1.0, uec.cpp |
@@ -30,6 +30,7 @@ mod ndp;
 mod queue_pair;
 mod ranges;
 mod roce;
+mod roce_network;
 mod uec;
 
 #[cfg(feature = "config")]
@@ -53,9 +54,9 @@ pub use ndp::{
 };
 pub use queue_pair::{Next, QueuePair};
 pub use roce::{
-    ANSWER_BYTES as ROCE_ANSWER_BYTES, Acknowledgement, DataPacket, Recovery, Reply, ReplyKind, RoceConfig,
-    RoceNetwork, RoceWindow,
+    ANSWER_BYTES as ROCE_ANSWER_BYTES, Acknowledgement, DataPacket, Recovery, Reply, ReplyKind, RoceConfig, RoceWindow,
 };
+pub use roce_network::RoceNetwork;
 pub use uec::{
     HEADER_BYTES as UEC_HEADER_BYTES, RequestToSend, SenderControl, TrimReply, UecAck, UecConfig, UecControl, UecNack,
     UecNetwork, UecNext, UecPacket, UecReceiver, UecSender,

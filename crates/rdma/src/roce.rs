@@ -1,11 +1,9 @@
 //! Packets and parameters of RoCE's queue pairs.
 
-use forebay_units::{Bytes, ParameterError, Rate, Span, require};
+use forebay_units::{Bytes, ParameterError, Span, require};
 
 use crate::control::RdmaControl;
 use crate::control::dcqcn::DcqcnConfig;
-use crate::controller::Setup;
-use crate::queue_pair::QueuePair;
 
 /// Recovery of lost packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,13 +70,6 @@ impl RoceConfig {
         self.payload.0 + self.header.0
     }
 
-    /// The constants of a network with this rate of its hosts. `round_trip` is its longest one; the window is the data
-    /// that the rate sends in it.
-    #[must_use]
-    pub fn network(&self, line_rate: Rate, round_trip: Span) -> RoceNetwork {
-        RoceNetwork { config: self.clone(), line_rate, window_bytes: line_rate.bytes_in(round_trip).max(1) }
-    }
-
     /// Checks the parameters.
     ///
     /// # Errors
@@ -95,34 +86,6 @@ impl RoceConfig {
 
 /// Bytes of an ACK, NACK or notification on the wire.
 pub const ANSWER_BYTES: u32 = 60;
-
-/// The constants of a network, which its flows share.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RoceNetwork {
-    /// Control, window, recovery and packets.
-    pub config: RoceConfig,
-    /// The rate of the hosts.
-    pub line_rate: Rate,
-    /// The window at the rate of the line, in bytes.
-    pub window_bytes: u64,
-}
-
-impl RoceNetwork {
-    /// A queue pair with `bytes` to send, on a path of `hops` links.
-    #[must_use]
-    pub fn queue_pair(&self, bytes: u64, base_round_trip: Span, hops: u32) -> QueuePair {
-        let RoceConfig { control, payload, header, .. } = &self.config;
-        let setup = Setup {
-            line_rate: self.line_rate,
-            base_round_trip,
-            window_bytes: self.window_bytes,
-            payload_bytes: payload.0 as u32,
-            packet_bytes: (payload.0 + header.0) as u32,
-            hops,
-        };
-        QueuePair::new(bytes, control.build(&setup), &setup, &self.config)
-    }
-}
 
 /// A data packet of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -85,8 +85,7 @@ pub(crate) fn network(
         let watched_flows = watched.get(link.name.as_str()).cloned().unwrap_or_default();
         builder.add_link(links::link_spec(link, &plan.outline, switch, custom, (watched_flows, &losing), seed, out)?);
     }
-    let has_transfers = scenario.flows.iter().any(|group| matches!(group.app, Application::Transfers(_)));
-    if let Some(out) = out.filter(|_| has_transfers) {
+    if let Some(out) = out.filter(|_| has_transfers(scenario)) {
         builder.write_transfers(Box::new(Completions::create(out.join(completions::FILE))?));
     }
     let senders: BTreeSet<&str> =
@@ -97,11 +96,10 @@ pub(crate) fn network(
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
-        let shared = &groups[planned.group];
         let group = &scenario.flows[planned.group];
         let is_watched = senders.contains(planned.name.as_str()) || senders.contains(group.name.as_str());
         let first = builder.flow_count();
-        let parts = (shared, &host_times, &mut messages);
+        let parts = (&groups[planned.group], &host_times, &mut messages);
         builder.add_flow(flow(planned, scenario, parts, plan.outline.ethernet.as_ref(), seed)?);
         if is_watched {
             (first..builder.flow_count()).for_each(|flow| builder.watch_sender(flow));
@@ -110,6 +108,10 @@ pub(crate) fn network(
     go_on()?;
     drop(switches);
     builder.build()
+}
+
+fn has_transfers(scenario: &ScenarioSpec) -> bool {
+    scenario.flows.iter().any(|group| matches!(group.app, Application::Transfers(_)))
 }
 
 fn probes(scenario: &ScenarioSpec) -> Probes {

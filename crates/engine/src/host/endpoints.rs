@@ -284,11 +284,7 @@ impl Endpoints<'_> {
             Transport::Frames { .. } => {
                 return Err(RunError::Invariant(format!("`{}`: frames without adapters", spec.name)));
             }
-            Transport::Message(message) => match &message.transport {
-                RdmaTransport::Uec(_) => AnyEndpoint::Other(Box::new(self.nic::<Uec>(endpoint)?)),
-                RdmaTransport::Ndp(_) => AnyEndpoint::Other(Box::new(self.nic::<Ndp>(endpoint)?)),
-                RdmaTransport::Roce(_) => AnyEndpoint::Other(Box::new(self.nic::<Roce>(endpoint)?)),
-            },
+            Transport::Message(message) => return self.nic_of(&message.transport, endpoint),
             Transport::Tcp { config, data } => {
                 let bulk = match data {
                     TcpData::Unlimited => Bulk::Until(spec.stop),
@@ -311,6 +307,14 @@ impl Endpoints<'_> {
                 }
             }
         })
+    }
+
+    fn nic_of(&self, transport: &RdmaTransport, endpoint: EndpointId) -> Result<AnyEndpoint, RunError> {
+        Ok(AnyEndpoint::Other(match transport {
+            RdmaTransport::Uec(_) => Box::new(self.nic::<Uec>(endpoint)?),
+            RdmaTransport::Ndp(_) => Box::new(self.nic::<Ndp>(endpoint)?),
+            RdmaTransport::Roce(_) => Box::new(self.nic::<Roce>(endpoint)?),
+        }))
     }
 
     /// The adapter of a host for the flows of a transport.

@@ -1,7 +1,7 @@
 //! Data that only some packets carry, apart from the 32 bytes of a packet.
 //!
-//! An ACK holds the slot of its options in [`Packet::stamp`]. A control frame holds that of its message, and a packet of
-//! an RDMA transport that of its header, in [`Packet::number`].
+//! An ACK holds the slot of its options in [`Packet::stamp`]. A control frame holds that of its message, and a packet
+//! of an RDMA transport that of its header, in [`Packet::number`].
 
 use std::collections::VecDeque;
 use std::ops::Range;

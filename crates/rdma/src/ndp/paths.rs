@@ -88,7 +88,7 @@ mod tests {
         for round in 0..110 {
             for path in 0..8 {
                 let is_nack = path == 3 && round % 2 == 1;
-                paths.count(path, if is_nack { true } else { false });
+                paths.count(path, is_nack);
             }
         }
         let avoided = paths.counters[3].avoided;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use forebay_engine::forwarding::{Edge, Forwarding};
 use forebay_engine::{Message, RdmaTransport, RunError};
 use forebay_qdisc::{Rate, Span};
+use forebay_rdma::RoceNetwork;
 
 use crate::plan::{Plan, PlannedFlow};
 use crate::schema::{FlowGroup, ScenarioSpec, Transport};
@@ -79,7 +80,9 @@ fn rdma(transport: &Transport, line_rate: Rate, round_trip: Span) -> Option<Rdma
     match transport {
         Transport::Uec(config) => Some(RdmaTransport::Uec(Arc::new(config.network(line_rate, round_trip)))),
         Transport::Ndp(config) => Some(RdmaTransport::Ndp(Arc::new(config.network(line_rate)))),
-        Transport::Roce(config) => Some(RdmaTransport::Roce(Arc::new(config.network(line_rate, round_trip)))),
+        Transport::Roce(config) => {
+            Some(RdmaTransport::Roce(Arc::new(RoceNetwork::new(config.clone(), line_rate, round_trip))))
+        }
         Transport::Tcp(_) | Transport::Udp(_) | Transport::Cells(_) | Transport::Frames(_) => None,
     }
 }

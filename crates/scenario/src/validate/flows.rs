@@ -187,7 +187,8 @@ fn rdma(group: &FlowGroup, checked: Result<(), ParameterError>, at: &Path) -> Va
     let message = || format!("`{name}` has no such application");
     require(sends, || at.key("app"), message, "expected `unlimited` or `fixed`")?;
     let message = || format!("`{name}` sends its message as a whole");
-    require(group.stop.is_none() || group.pattern.is_some(), || at.key("stop"), message, "expected `app.fixed` instead")?;
+    let is_message = group.stop.is_none() || group.pattern.is_some();
+    require(is_message, || at.key("stop"), message, "expected `app.fixed` instead")?;
     let message = || format!("packets of `{name}` are ECN-capable");
     require(!group.ecn.is_capable(), || at.key("ecn"), message, "expected none")?;
     group.app.check(&at.key("app"))

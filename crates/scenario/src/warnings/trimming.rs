@@ -21,12 +21,15 @@ pub(super) fn queues_that_drop(spec: &ScenarioSpec) -> Option<Warning> {
     let (_, link) = outline.ways().find(|(_, direction)| drops(direction))?;
     Some(Warning {
         text: format!(
-            "`{}` counts on switches that trim, but `{}` drops what does not fit: it is sent again after a timeout only",
+            "`{}` counts on switches that trim, but `{}` drops what does not fit: it is sent again after a \
+             timeout only",
             group.name,
             link.link_name("")
         ),
         remedy: match group.transport {
-            Transport::Uec(_) => "give every link the queue `trimming`, or write `transport.uec.trimming = false`".into(),
+            Transport::Uec(_) => {
+                "give every link the queue `trimming`, or write `transport.uec.trimming = false`".into()
+            }
             _ => "give every link the queue `trimming`".into(),
         },
     })

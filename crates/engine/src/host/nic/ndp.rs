@@ -6,7 +6,7 @@ use forebay_qdisc::{Rate, Time};
 use forebay_rdma::{NDP_HEADER_BYTES, NdpNetwork, NdpPacket, NdpPullQueue, NdpReceiver, NdpSender};
 use rand_pcg::rand_core::Rng;
 
-use crate::host::nic::{Arrival, Control, Message, Outgoing, Pulled, Transport};
+use crate::host::nic::transport::{Arrival, Control, Message, Outgoing, Pulled, Transport};
 use crate::packet::header::Header;
 use crate::spec::RdmaTransport;
 

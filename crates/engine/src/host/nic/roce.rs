@@ -9,7 +9,7 @@ use forebay_rdma::{
 };
 use rand_pcg::rand_core::Rng;
 
-use crate::host::nic::{Arrival, Message, Outgoing, Transport};
+use crate::host::nic::transport::{Arrival, Message, Outgoing, Transport};
 use crate::packet::header::{Header, RoceAnswer};
 use crate::spec::RdmaTransport;
 

@@ -9,11 +9,11 @@ use forebay_rdma::{
 };
 use rand_pcg::rand_core::Rng;
 
-use crate::host::nic::{Arrival, Control, Message, Outgoing, Pulled, Transport};
+use crate::host::nic::transport::{Arrival, Control, Message, Outgoing, Pulled, Transport};
 use crate::packet::header::Header;
 use crate::spec::RdmaTransport;
 
-/// What the flows at a host share.
+/// The state that the flows at a host share.
 pub(crate) struct Uec {
     pacer: Option<Pacer>,
 }
