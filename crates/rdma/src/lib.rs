@@ -8,7 +8,8 @@
 //! | `control/dcqcn.rs`, `control/dcqcn_paper.rs` | DCQCN of HPCC's simulator, and of its paper | Zhu et al. 2015 |
 //! | `control/dctcp.rs` | DCTCP in hardware | Alizadeh et al. 2010 |
 //! | `control/swift.rs` | Swift with PLB | Kumar et al. 2020 |
-//! | `queue_pair.rs`, `roce.rs`, `roce_network.rs` | the sender of RoCE: window, pace, retransmissions; parameters | rdma-hw.cc |
+//! | `queue_pair.rs`, `roce.rs` | the sender of RoCE: window, pace, retransmissions; parameters | rdma-hw.cc |
+//! | `roce_network.rs` | the constants of a network with RoCE | |
 //! | `go_back_n.rs`, `irn.rs`, `ranges.rs` | recovery of losses | InfiniBand; Mittal et al. 2018 |
 //! | `control/nscc.rs`, `control/rccc.rs` | Ultra Ethernet: control by the sender, by credit | UE 1.0, uec.cpp |
 //! | `uec.rs`, `uec/sender.rs`, `uec/receiver.rs` | sender and receiver of Ultra Ethernet | UE 1.0, uec.cpp |

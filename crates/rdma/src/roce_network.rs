@@ -18,8 +18,8 @@ pub struct RoceNetwork {
 }
 
 impl RoceNetwork {
-    /// A network with this rate of its hosts. `round_trip` is its longest one; the window is the data that the rate sends
-    /// in it.
+    /// A network with this rate of its hosts. `round_trip` is its longest one; the window is the data that the rate
+    /// sends in it.
     #[must_use]
     pub fn new(config: RoceConfig, line_rate: Rate, round_trip: Span) -> Self {
         Self { config, line_rate, window_bytes: line_rate.bytes_in(round_trip).max(1) }

@@ -145,6 +145,10 @@ fn sharing(flows: &Flows, index: usize) -> usize {
     (index..flows.len()).take_while(|&index| line_of(index) == line).count()
 }
 
+fn no_adapters(flow: &str) -> RunError {
+    RunError::Invariant(format!("`{flow}`: frames without adapters"))
+}
+
 impl Endpoints<'_> {
     fn context(&self, flow: usize, spec: Flow<'_>) -> EndpointContext {
         EndpointContext { flow: flow as FlowId, class: spec.class, checkpoints: self.checkpoints }
@@ -281,9 +285,7 @@ impl Endpoints<'_> {
                     rng: self.random(spec, ""),
                 })))
             }
-            Transport::Frames { .. } => {
-                return Err(RunError::Invariant(format!("`{}`: frames without adapters", spec.name)));
-            }
+            Transport::Frames { .. } => return Err(no_adapters(spec.name)),
             Transport::Message(message) => return self.nic_of(&message.transport, endpoint),
             Transport::Tcp { config, data } => {
                 let bulk = match data {
