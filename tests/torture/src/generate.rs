@@ -116,7 +116,7 @@ impl<'s> Generator<'s> {
             return Some(span(self.duration_s * 1e12));
         }
         if let Some(samples) = self.guidance.samples(place)
-            && (schema["pattern"].is_string() || self.dice.chance(0.3))
+            && (self.schema.resolve(schema).1["pattern"].is_string() || self.dice.chance(0.3))
         {
             return self.dice.pick(samples).cloned();
         }
