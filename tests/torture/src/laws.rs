@@ -157,7 +157,7 @@ fn drops(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
     // Links also lose acknowledgements, answers of pings, and messages of congestion management.
     let messages = sum(&result.queues, "control_frames_sent") + sum(&result.adapters, "control_frames_sent");
     let is_answered = |transport: &Transport| match transport {
-        Transport::Tcp(_) => true,
+        Transport::Tcp(_) | Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => true,
         Transport::Udp(udp) => udp.is_ping(),
         Transport::Cells(_) | Transport::Frames(_) => false,
     };
@@ -238,6 +238,8 @@ fn smallest_packet(group: &FlowGroup) -> u64 {
     match &group.transport {
         // A SYN is as long as an ACK.
         Transport::Tcp(config) => config.header.0.min(config.ack_size.0),
+        // A message may have a byte, and headers may be none.
+        Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => 1,
         Transport::Udp(udp) => match (&udp.packet, &udp.pattern) {
             (SizeDistribution::Constant(size) | SizeDistribution::Uniform(size, _), UdpPattern::Constant(_)) => size.0,
             _ => 1,

@@ -35,7 +35,7 @@ pub struct FlowGroup {
     #[serde(default)]
     pub app: Application,
     /// A pattern by which the hosts of the topology send to each other, in place of `count`, `from`, `to` and `app`.
-    /// For leaf-spine networks, fat-trees, free graphs and Ethernets, and for TCP.
+    /// For leaf-spine networks, fat-trees, free graphs and Ethernets, and not for UDP, cells and frames.
     #[serde(default)]
     pub pattern: Option<Pattern>,
     /// With `pattern` only: the hosts that it has. Default: all hosts of the topology.

@@ -25,7 +25,12 @@ pub(super) fn validate(group: &FlowGroup, outline: &Outline<'_>, reach: Option<&
     keys_of_other_groups(group, at)?;
     let carries = carries_messages(&group.transport);
     let message = || "the flows of a pattern end with their last byte".to_owned();
-    require(carries, || at.key("transport"), message, "expected a transport that sends so many bytes: `tcp`")?;
+    require(
+        carries,
+        || at.key("transport"),
+        message,
+        "expected a transport that sends so many bytes: `tcp`, `uec`, `ndp`, `roce`",
+    )?;
     let is_managed = outline.ethernet.as_ref().is_some_and(|ethernet| ethernet.congestion_management.is_some());
     let message = || "`pattern` and `congestion_management` of Ethernet frames do not go together yet".to_owned();
     require(!is_managed, || path.clone(), message, "expected one of them")?;
