@@ -33,9 +33,12 @@ struct Field<'de> {
 /// The replacement for the parameters of a bare name.
 static NO_PARAMETERS: Value = Value::Table(Vec::new());
 
-/// The fault, before and after its place is known.
+/// The fault, before and after its place is known. Behind a pointer: each type has code that passes faults on.
 #[derive(Debug)]
-struct Fault {
+struct Fault(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
     kind: Kind,
     /// The place, and the name of the value or (for keys) of its table; empty for the root.
     at: Option<(Place, String)>,
@@ -55,24 +58,31 @@ enum Kind {
 
 impl Fault {
     fn new(kind: Kind) -> Self {
-        Self { kind, at: None, expected: None }
+        Self(Box::new(Parts { kind, at: None, expected: None }))
+    }
+
+    /// Gives the expected form, unless a value further in has given its own.
+    fn expecting(mut self, expected: Option<String>) -> Self {
+        self.0.expected = self.0.expected.or(expected);
+        self
     }
 
     /// Gives the place, unless a value further in has given its own.
     fn or_at(mut self, place: &Place, name: &str) -> Self {
-        self.at.get_or_insert_with(|| (place.clone(), name.to_owned()));
+        self.0.at.get_or_insert_with(|| (place.clone(), name.to_owned()));
         self
     }
 
     fn into_problem(self, kind: FileKind) -> Problem {
-        let (place, name) = self.at.unwrap_or_default();
+        let Parts { kind: fault, at, expected } = *self.0;
+        let (place, name) = at.unwrap_or_default();
         let name = if name.is_empty() { format!("the {}", kind.name) } else { format!("`{name}`") };
         let offered = |names: &[&'static str]| -> Vec<&'static str> {
             names.iter().copied().filter(|name| !kind.not_offered.contains(name)).collect()
         };
-        match self.kind {
+        match fault {
             Kind::Invalid(why) => {
-                let label = self.expected.map_or_else(|| "not valid".into(), |expected| format!("expected {expected}"));
+                let label = expected.map_or_else(|| "not valid".into(), |expected| format!("expected {expected}"));
                 Problem::at(place, format!("{name}: {why}"), label)
             }
             Kind::WrongType { found, expected } => {
@@ -113,7 +123,7 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.kind)
+        write!(f, "{:?}", self.0.kind)
     }
 }
 
@@ -191,6 +201,10 @@ fn expected_in_words(expected: &str) -> String {
     }
 }
 
+fn longer_than(taken: usize, length: usize) -> Fault {
+    Fault::invalid_length(length, &format!("an array of length {taken}").as_str())
+}
+
 impl<'de> Field<'de> {
     fn below(entry: &'de Entry) -> Self {
         Self { value: &entry.node.value, place: &entry.node.place, name: &entry.key }
@@ -207,21 +221,46 @@ impl<'de> Field<'de> {
             Value::Float(float) => visitor.visit_f64(*float),
             Value::Boolean(boolean) => visitor.visit_bool(*boolean),
             Value::Date(_) => Err(Fault::invalid_type(Unexpected::Other("a date"), &visitor)),
-            Value::List(nodes) => {
-                let mut list = List { nodes: nodes.iter(), name: self.name };
-                let value = visitor.visit_seq(&mut list)?;
-                match list.nodes.len() {
-                    0 => Ok(value),
-                    left => {
-                        let expected = format!("an array of length {}", nodes.len() - left);
-                        Err(Fault::invalid_length(nodes.len(), &expected.as_str()))
-                    }
-                }
-            }
-            Value::Table(entries) => {
-                visitor.visit_map(Table { entries: entries.iter(), pending: None, name: self.name })
-            }
+            Value::List(nodes) => self.visit_list(nodes, visitor),
+            Value::Table(entries) => self.visit_table(entries, visitor),
         }
+    }
+
+    fn visit_list<V: Visitor<'de>>(self, nodes: &'de [Node], visitor: V) -> Result<V::Value, Fault> {
+        let mut list = List { nodes: nodes.iter(), name: self.name };
+        let value = visitor.visit_seq(&mut list)?;
+        match list.nodes.len() {
+            0 => Ok(value),
+            left => Err(longer_than(nodes.len() - left, nodes.len())),
+        }
+    }
+
+    fn visit_table<V: Visitor<'de>>(self, entries: &'de [Entry], visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_map(Table { entries: entries.iter(), pending: None, name: self.name })
+    }
+
+    /// The form in which a single value is expected.
+    fn expected(self, expected: &dyn Expected) -> Option<String> {
+        // That of a table is a Rust type, which helps no reader.
+        let is_single = !matches!(self.value, Value::List(_) | Value::Table(_));
+        is_single.then(|| expected_in_words(&expected.to_string()))
+    }
+
+    /// The fault that the value is of another kind.
+    fn refused(self, expected: &dyn Expected) -> Fault {
+        let found = match self.value {
+            Value::Text(text) => Unexpected::Str(text),
+            Value::Integer(integer) => match i64::try_from(*integer) {
+                Ok(signed) => Unexpected::Signed(signed),
+                Err(_) => Unexpected::Other("a large number"),
+            },
+            Value::Float(float) => Unexpected::Float(*float),
+            Value::Boolean(boolean) => Unexpected::Bool(*boolean),
+            Value::Date(_) => Unexpected::Other("a date"),
+            Value::List(_) => Unexpected::Seq,
+            Value::Table(_) => Unexpected::Map,
+        };
+        Fault::invalid_type(found, expected).or_at(self.place, self.name)
     }
 }
 
@@ -229,13 +268,33 @@ impl<'de> Deserializer<'de> for Field<'de> {
     type Error = Fault;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        // The expected form of a table is a Rust type, which helps no reader.
-        let single = !matches!(self.value, Value::List(_) | Value::Table(_));
-        let expected = single.then(|| expected_in_words(&(&visitor as &dyn Expected).to_string()));
-        self.visit(visitor).map_err(|mut fault| {
-            fault.expected = fault.expected.or(expected);
-            fault.or_at(self.place, self.name)
-        })
+        let expected = self.expected(&visitor);
+        self.visit(visitor).map_err(|fault| fault.expecting(expected).or_at(self.place, self.name))
+    }
+
+    // Each of these calls one method of the visitor, so that a program has the code of the others for few types.
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let Value::Table(entries) = self.value else { return Err(self.refused(&visitor)) };
+        self.visit_table(entries, visitor).map_err(|fault| fault.or_at(self.place, self.name))
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let Value::List(nodes) = self.value else { return Err(self.refused(&visitor)) };
+        self.visit_list(nodes, visitor).map_err(|fault| fault.or_at(self.place, self.name))
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Fault> {
+        self.deserialize_seq(visitor)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
@@ -288,8 +347,8 @@ impl<'de> Deserializer<'de> for Field<'de> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        tuple_struct identifier ignored_any
     }
 }
 
