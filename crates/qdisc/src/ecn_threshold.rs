@@ -11,7 +11,8 @@
 //!
 //! # Example
 //! ```toml
-//! queue.ecn_threshold = { min_threshold = "65 packets", max_threshold = "65 packets" }
+//! queue.ecn_threshold.min_threshold = "65 packets"
+//! queue.ecn_threshold.max_threshold = "65 packets"
 //! ```
 //!
 //! The example is DCTCP's step at 10 Gb/s, which is also the default; at 1 Gb/s it has 20 packets. DCQCN needs a range.
@@ -30,7 +31,7 @@
 //! - The thresholds scale with the rate that the link has without changes of its `service`.
 //!
 //! # Cost
-//! About 150 bytes, regardless of the number of flows. O(1) a packet. A departure draws a random number if the queue is
+//! About 100 bytes, regardless of the number of flows. O(1) a packet. A departure draws a random number if the queue is
 //! between the thresholds.
 //!
 //! # Parameters

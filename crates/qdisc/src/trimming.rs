@@ -33,8 +33,8 @@
 //! - Packets of captures, live traffic and transports other than NDP and Ultra Ethernet cannot be cut.
 //!
 //! # Cost
-//! About 200 bytes, regardless of the number of flows. O(1) a packet: an arrival draws a random number if data does not
-//! fit, a departure if `ecn` is between its thresholds.
+//! Less than 200 bytes, regardless of the number of flows. O(1) a packet: an arrival draws a random number if data does
+//! not fit, a departure if `ecn` is between its thresholds.
 //!
 //! # Parameters
 //! See [`TrimmingConfig`] and [`TrimmingEcn`]. `headers` is the number of headers that wait.

@@ -12,7 +12,7 @@
 //!
 //! # Example
 //! ```toml
-//! switch = { memory = "300 KB", strict_priority = true, buffer.abm.alpha = 0.5 }
+//! switch = { strict_priority = true, buffer.abm.alpha = 0.5 }
 //! ```
 //!
 //! # Source

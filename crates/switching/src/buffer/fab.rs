@@ -11,7 +11,7 @@
 //!
 //! # Example
 //! ```toml
-//! switch = { memory = "300 KB", buffer.fab = { alpha = 0.5, short_bytes = "21 KB" } }
+//! switch.buffer.fab = { alpha = 0.5, short_bytes = "21 KB" }
 //! ```
 //!
 //! # Source

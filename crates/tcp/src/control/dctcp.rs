@@ -6,7 +6,7 @@
 //! short and the window is hardly reduced. Losses halve the window, and growth is Reno's.
 //!
 //! # When to use it
-//! Use it in data centers with queues that mark at a threshold, such as `red` with equal thresholds and no averaging.
+//! Use it in data centers with queues that mark at a threshold, such as `ecn_threshold`.
 //! It must not share a queue with Reno or CUBIC: it takes nearly all of it. For the Internet use `prague`.
 //!
 //! # Example
