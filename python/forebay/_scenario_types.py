@@ -1528,22 +1528,42 @@ class EcnThresholdConfig(BaseModel):
     """
 
 
-class TrimmingEcn(BaseModel):
+class TrimmingConfig(BaseModel):
     """
-    Marks of ECN-capable data, by the length of the queue for data that it leaves behind.
+    Parameters of trimming.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    min: QueueSize
+    limit: QueueSize = "8 packets"
     """
-    Length, in packets or bytes, up to which no packet is marked. From here the probability rises to 1.
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 8 packets (NDP).
     """
-    max: QueueSize
+    header: Bytes = "64 B"
     """
-    Length from which on every packet is marked, in the unit of `min`.
+    Length to which packets are cut. Shorter ones, and those of this length, wait with the headers. From 40 B to 65535 B. Default: 64 B (NDP, htsim).
+    """
+    header_limit: QueueSize | None = None
+    """
+    Limit of the queue for headers, in packets or bytes. Default: twice the memory of `limit`, which is 9000 B for each packet if it counts packets (htsim).
+    """
+    headers_per_data: Annotated[int, Field(ge=0)] = 10
+    """
+    Headers that go for each data packet while both wait, at least 1. Default: 10 (NDP); Ultra Ethernet's reference simulator has 100000.
+    """
+    ecn: bool = False
+    """
+    Whether ECN-capable data is marked that leaves a long queue behind. Default: no.
+    """
+    min_threshold: QueueSize | None = None
+    """
+    Length of the queue for data, in packets or bytes, that a packet may leave behind without a mark. From here the probability of a mark rises to 1. Default: 20 % of `limit` (Ultra Ethernet).
+    """
+    max_threshold: QueueSize | None = None
+    """
+    Length from which on every packet is marked, in the unit of `min_threshold`. Default: 80 % of `limit` (Ultra Ethernet).
     """
 
 
@@ -3777,6 +3797,18 @@ class EcnThresholdQueue(BaseModel):
     ecn_threshold: EcnThresholdConfig
 
 
+class TrimmingQueue(BaseModel):
+    """
+    Trimming: cuts the payload of packets that do not fit, and sends their headers first.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    trimming: TrimmingConfig
+
+
 class PythonQueue(BaseModel):
     """
     A discipline written in Python: a class, with its parameters.
@@ -4660,37 +4692,6 @@ class AfdConfig(BaseModel):
     ecn: bool = False
     """
     Whether ECN-capable packets are marked instead of dropped while the queue has room. Default: no.
-    """
-
-
-class TrimmingConfig(BaseModel):
-    """
-    Parameters of trimming.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    limit: QueueSize = "8 packets"
-    """
-    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 8 packets (NDP).
-    """
-    header: Bytes = "64 B"
-    """
-    Length to which packets are cut. Shorter ones, and those of this length, wait with the headers. From 40 B to 65535 B. Default: 64 B (NDP, htsim).
-    """
-    header_limit: QueueSize | None = None
-    """
-    Limit of the queue for headers, in packets or bytes. Default: twice the memory of `limit`, which is 9000 B for each packet if it counts packets (htsim).
-    """
-    headers_per_data: Annotated[int, Field(ge=0)] = 10
-    """
-    Headers that go for each data packet while both wait, at least 1. Default: 10 (NDP); Ultra Ethernet's reference simulator has 100000.
-    """
-    ecn: TrimmingEcn | None = None
-    """
-    Marks of data that leaves. Default: none.
     """
 
 
@@ -6125,18 +6126,6 @@ class AfdQueue(BaseModel):
         populate_by_name=True,
     )
     afd: AfdConfig
-
-
-class TrimmingQueue(BaseModel):
-    """
-    Trimming: cuts the payload of packets that do not fit, and sends their headers first.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    trimming: TrimmingConfig
 
 
 class DblConfig(BaseModel):

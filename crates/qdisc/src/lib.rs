@@ -197,5 +197,5 @@ pub use sp_pifo::{SpPifo, SpPifoConfig};
 pub use sred::{Sred, SredConfig};
 pub use taprio::{Taprio, TaprioClass, TaprioConfig, TaprioInterval};
 pub use tbf::{Tbf, TbfConfig};
-pub use trimming::{Trimming, TrimmingConfig, TrimmingEcn};
+pub use trimming::{Trimming, TrimmingConfig};
 pub use wfq::{Wfq, WfqConfig};

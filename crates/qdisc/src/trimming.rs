@@ -16,8 +16,8 @@
 //! queue.trimming = { limit = "8 packets" }
 //! ```
 //!
-//! The example has NDP's queue. Ultra Ethernet's reference simulator takes a bandwidth-delay product as `limit`, with
-//! `ecn` at 20 % and 80 % of it, and `headers_per_data = 100000`.
+//! The example has NDP's queue. Ultra Ethernet's reference simulator takes a bandwidth-delay product as `limit`,
+//! `ecn = true` and `headers_per_data = 100000`.
 //!
 //! # Source
 //! M. Handley et al., "Re-architecting datacenter networks and stacks for low latency and high performance", SIGCOMM
@@ -34,10 +34,10 @@
 //!
 //! # Cost
 //! Less than 200 bytes, regardless of the number of flows. O(1) a packet: an arrival draws a random number if data does
-//! not fit, a departure if `ecn` is between its thresholds.
+//! not fit, a departure if the queue is between the thresholds of `ecn`.
 //!
 //! # Parameters
-//! See [`TrimmingConfig`] and [`TrimmingEcn`]. `headers` is the number of headers that wait.
+//! See [`TrimmingConfig`]. `headers` is the number of headers that wait.
 
 use forebay_units::{Bytes, QueueSize, Rate};
 
@@ -64,21 +64,17 @@ parameters! {
         /// Headers that go for each data packet while both wait, at least 1. Default: 10 (NDP); Ultra Ethernet's
         /// reference simulator has 100000.
         pub headers_per_data: u32 = 10;
-        /// Marks of data that leaves. Default: none.
+        /// Whether ECN-capable data is marked that leaves a long queue behind. Default: no.
+        pub ecn: bool = false;
+        /// Length of the queue for data, in packets or bytes, that a packet may leave behind without a mark. From here
+        /// the probability of a mark rises to 1. Default: 20 % of `limit` (Ultra Ethernet).
         #[cfg_attr(feature = "config", serde(skip_serializing_if = "Option::is_none"))]
-        pub ecn: Option<TrimmingEcn> = None;
+        pub min_threshold: Option<QueueSize> = None;
+        /// Length from which on every packet is marked, in the unit of `min_threshold`. Default: 80 % of `limit` (Ultra
+        /// Ethernet).
+        #[cfg_attr(feature = "config", serde(skip_serializing_if = "Option::is_none"))]
+        pub max_threshold: Option<QueueSize> = None;
     }
-}
-
-/// Marks of ECN-capable data, by the length of the queue for data that it leaves behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(deny_unknown_fields))]
-pub struct TrimmingEcn {
-    /// Length, in packets or bytes, up to which no packet is marked. From here the probability rises to 1.
-    pub min: QueueSize,
-    /// Length from which on every packet is marked, in the unit of `min`.
-    pub max: QueueSize,
 }
 
 impl TrimmingConfig {
@@ -91,6 +87,22 @@ impl TrimmingConfig {
             QueueSize::Bytes(bytes) => twice(bytes),
         });
         [self.limit, headers]
+    }
+
+    /// The thresholds for marks. A fifth of the limit and four fifths are rounded up, as in Ultra Ethernet's simulator.
+    fn thresholds(&self) -> (QueueSize, QueueSize) {
+        let fifths = |size: u64| (size.div_ceil(5), size - size / 5);
+        let (min, max) = match self.limit {
+            QueueSize::Packets(packets) => {
+                let (min, max) = fifths(packets);
+                (QueueSize::Packets(min), QueueSize::Packets(max))
+            }
+            QueueSize::Bytes(bytes) => {
+                let (min, max) = fifths(bytes);
+                (QueueSize::Bytes(min), QueueSize::Bytes(max))
+            }
+        };
+        (self.min_threshold.unwrap_or(min), self.max_threshold.unwrap_or(max))
     }
 }
 
@@ -120,14 +132,14 @@ impl<P: Packet> Trimming<P> {
         require(has_room, "header_limit", "hold at least one header")?;
         let headers = LimitedFifo::new(Limit::new(headers, "header_limit")?);
         require(config.headers_per_data > 0, "headers_per_data", "be at least 1")?;
-        let marking = |ecn: TrimmingEcn| DepartureMarking::new((ecn.min, ecn.max), 1.0, config.limit, "ecn.max");
+        let marking = DepartureMarking::new(config.thresholds(), 1.0, config.limit, "max_threshold")?;
         Ok(Self {
             data,
             headers,
             header_bytes: config.header.0 as u32,
             headers_per_data: config.headers_per_data,
             headers_in_a_row: 0,
-            marking: config.ecn.map(marking).transpose()?,
+            marking: config.ecn.then_some(marking),
         })
     }
 

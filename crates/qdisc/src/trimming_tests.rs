@@ -117,8 +117,13 @@ fn the_last_packet_is_cut_only_if_that_makes_room() {
 
 #[test]
 fn data_is_marked_by_the_length_that_it_leaves_behind() {
-    let ecn = |min, max| Some(TrimmingEcn { min: QueueSize::Packets(min), max: QueueSize::Packets(max) });
-    let config = |ecn| TrimmingConfig { limit: QueueSize::Packets(20), ecn, ..TrimmingConfig::default() };
+    let config = |min, max| TrimmingConfig {
+        limit: QueueSize::Packets(20),
+        ecn: true,
+        min_threshold: Some(QueueSize::Packets(min)),
+        max_threshold: Some(QueueSize::Packets(max)),
+        ..TrimmingConfig::default()
+    };
     let capable_of = |label, len_bytes| {
         let mut packet = packet(label, len_bytes);
         packet.arrival.ecn = Ecn::Capable0;
@@ -126,12 +131,12 @@ fn data_is_marked_by_the_length_that_it_leaves_behind() {
     };
     let capable = |label| capable_of(label, FULL);
     // The packets leave 11, 10, … 0 behind.
-    let mut step = bench(&config(ecn(6, 6)));
+    let mut step = bench(&config(6, 6));
     (0..12).for_each(|label| step.enqueue(capable(label)));
     assert_eq!(step.drain().len(), 12);
     assert_eq!(step.dropped.1, (0..5).map(|label| (label, MarkReason::Forced)).collect::<Vec<_>>());
     // Headers and packets that are not capable are not marked; headers do not count.
-    let mut others = bench(&config(ecn(0, 1)));
+    let mut others = bench(&config(0, 1));
     (0..3).for_each(|label| others.enqueue(packet(label, FULL)));
     others.enqueue(capable(3));
     (4..30).for_each(|label| others.enqueue(capable_of(label, 64)));
@@ -139,7 +144,7 @@ fn data_is_marked_by_the_length_that_it_leaves_behind() {
     assert_eq!(others.dropped.1, []);
 
     let mut marks = [0_u32; 12];
-    let mut ramp = bench(&config(ecn(2, 10)));
+    let mut ramp = bench(&config(2, 10));
     for _ in 0..4000 {
         (0..12).for_each(|label| ramp.enqueue(capable(label)));
         ramp.drain();
@@ -155,10 +160,25 @@ fn data_is_marked_by_the_length_that_it_leaves_behind() {
     }
 }
 
+/// Ultra Ethernet's queue of 43 packets of 4150 B marks from 9 and 35 on.
+#[test]
+fn thresholds_are_parts_of_the_limit_unless_they_are_given() {
+    let of = |limit| TrimmingConfig { limit, ..TrimmingConfig::default() }.thresholds();
+    assert_eq!(of(QueueSize::Packets(43)), (QueueSize::Packets(9), QueueSize::Packets(35)));
+    assert_eq!(of(QueueSize::Bytes(178_450)), (QueueSize::Bytes(35_690), QueueSize::Bytes(142_760)));
+    let mut silent = bench(&TrimmingConfig { min_threshold: Some(QueueSize::Packets(0)), ..config() });
+    for label in 0..3 {
+        let mut packet = packet(label, FULL);
+        packet.arrival.ecn = Ecn::Capable0;
+        silent.enqueue(packet);
+    }
+    assert_eq!((silent.drain().len(), silent.dropped.1.len()), (3, 0), "without `ecn`");
+}
+
 #[test]
 fn parameters_that_cannot_work_are_refused_by_name() {
     let packets = QueueSize::Packets;
-    let ecn = |min, max| TrimmingConfig { ecn: Some(TrimmingEcn { min, max }), ..config() };
+    let ecn = |min, max| TrimmingConfig { min_threshold: Some(min), max_threshold: Some(max), ..config() };
     let field = |config: &TrimmingConfig| Trimming::<Labelled>::new(config, LINK, 0).err().map(|error| error.field);
     for (config, expected) in [
         (config(), None),
@@ -170,9 +190,9 @@ fn parameters_that_cannot_work_are_refused_by_name() {
         (TrimmingConfig { header_limit: Some(QueueSize::Bytes(63)), ..config() }, Some("header_limit")),
         (TrimmingConfig { headers_per_data: 0, ..config() }, Some("headers_per_data")),
         (ecn(packets(2), packets(3)), None),
-        (ecn(packets(3), packets(2)), Some("ecn.max")),
-        (ecn(packets(2), packets(4)), Some("ecn.max")),
-        (ecn(packets(2), QueueSize::Bytes(9000)), Some("ecn.max")),
+        (ecn(packets(3), packets(2)), Some("max_threshold")),
+        (ecn(packets(2), packets(4)), Some("max_threshold")),
+        (ecn(packets(2), QueueSize::Bytes(9000)), Some("max_threshold")),
         (ecn(QueueSize::Bytes(2), QueueSize::Bytes(9_000_000)), None),
     ] {
         assert_eq!(field(&config), expected, "{config:?}");

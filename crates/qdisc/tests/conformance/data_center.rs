@@ -1,6 +1,6 @@
 //! ECN thresholds and trimming.
 
-use forebay_qdisc::{EcnThresholdConfig, TrimmingConfig, TrimmingEcn};
+use forebay_qdisc::{EcnThresholdConfig, TrimmingConfig};
 use forebay_testkit::{Call, Work};
 use forebay_units::{Bytes, QueueSize};
 
@@ -47,7 +47,9 @@ pub fn trimming() -> TrimmingConfig {
         header: Bytes(200),
         header_limit: Some(QueueSize::Packets(5)),
         headers_per_data: 2,
-        ecn: Some(TrimmingEcn { min: QueueSize::Packets(2), max: QueueSize::Packets(7) }),
+        ecn: true,
+        min_threshold: Some(QueueSize::Packets(2)),
+        max_threshold: Some(QueueSize::Packets(7)),
     }
 }
 
