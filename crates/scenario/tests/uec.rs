@@ -58,7 +58,7 @@ fn a_message_alone_takes_the_time_of_the_closed_form() {
 
 /// The queues of the Consortium's simulator at 100 Gb/s: 43 packets with the one being sent, marks at 20 and 80 %.
 const QUEUE: &str = r#"queue.trimming = { limit = "42 packets", header_limit = "356900 B", headers_per_data = 100000,
-    ecn = { min = "9 packets", max = "35 packets" } }"#;
+    ecn = true, min_threshold = "9 packets", max_threshold = "35 packets" }"#;
 
 /// Messages of 2 MB over a fat-tree of 16 hosts, from each source to its destination. Returns the completion times in
 /// us, in order.
