@@ -8764,7 +8764,7 @@ class FlowGroup(BaseModel):
     """
     pattern: Pattern | None = None
     """
-    A pattern by which the hosts of the topology send to each other, in place of `count`, `from`, `to` and `app`. For leaf-spine networks, fat-trees, free graphs and Ethernets, and for TCP.
+    A pattern by which the hosts of the topology send to each other, in place of `count`, `from`, `to` and `app`. For leaf-spine networks, fat-trees, free graphs and Ethernets, and not for UDP, cells and frames.
     """
     hosts: OneOrMany | None = None
     """

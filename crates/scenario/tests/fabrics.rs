@@ -122,8 +122,9 @@ proptest! {
     #[test]
     fn queues_that_trim_and_drop_delay_messages_and_lose_none(case in case()) {
         // Three packets of 9000 B: much is lost.
-        let queue = r#"queue.trimming = { limit = "27000 B", ecn = true, min_threshold = "9000 B", max_threshold = "18000 B" }"#;
-        let scenario = case.scenario(queue, "");
+        let marks = r#"ecn = true, min_threshold = "9000 B", max_threshold = "18000 B""#;
+        let queue = format!("queue.trimming = {{ limit = \"27000 B\", {marks} }}");
+        let scenario = case.scenario(&queue, "");
         let result = case.run(&scenario);
         delivers_everything(&result)?;
         let two = NonZeroUsize::new(2).unwrap();
