@@ -49,6 +49,8 @@ pub struct UecSender {
     /// The packets from `first` on that have been sent.
     records: VecDeque<Record>,
     first: u64,
+    /// When packets were sent, and their numbers, in this order. Some have been acknowledged or sent again since.
+    sent: VecDeque<(Time, u64)>,
     /// Packets that wait to be sent again: their bytes, their number, and a bound below the lowest one.
     queued_bytes: i64,
     queued: u32,
@@ -85,6 +87,7 @@ impl UecSender {
             unsent_bytes: bytes,
             records: VecDeque::new(),
             first: 0,
+            sent: VecDeque::new(),
             queued_bytes: 0,
             queued: 0,
             lowest_queued: 0,
@@ -181,6 +184,7 @@ impl UecSender {
             self.credit.spend(wire_bytes);
         }
         self.in_flight += i64::from(wire_bytes);
+        self.sent.push_back((now, number));
         self.timeout_at = self.timeout_at.min(now.saturating_add(network.timeout));
         let is_retransmission = self.records[(number - self.first) as usize].retransmissions > 0;
         self.retransmitted_packets += u32::from(is_retransmission);
@@ -246,6 +250,19 @@ impl UecSender {
         }
         while self.first < end && self.records.pop_front().is_some() {
             self.first += 1;
+        }
+        self.oldest();
+    }
+
+    /// The oldest packet in flight, and when it was sent.
+    fn oldest(&mut self) -> Option<(Time, u64)> {
+        loop {
+            let &(sent_at, number) = self.sent.front()?;
+            let record = number.checked_sub(self.first).and_then(|index| self.records.get(index as usize));
+            if record.is_some_and(|record| record.state == State::InFlight && record.sent_at == sent_at) {
+                return Some((sent_at, number));
+            }
+            self.sent.pop_front();
         }
     }
 
@@ -390,17 +407,13 @@ impl UecSender {
     fn time_out(&mut self, now: Time, network: &UecNetwork) -> bool {
         let mut waits = false;
         self.timeout_at = Time::NEVER;
-        for index in 0..self.records.len() {
-            let record = self.records[index];
-            if record.state != State::InFlight {
-                continue;
-            }
-            let expiry = record.sent_at.saturating_add(network.timeout);
+        while let Some((sent_at, number)) = self.oldest() {
+            let expiry = sent_at.saturating_add(network.timeout);
             if expiry > now {
-                self.timeout_at = self.timeout_at.min(expiry);
-                continue;
+                self.timeout_at = expiry;
+                break;
             }
-            let bytes = u32::from(record.wire_bytes);
+            let bytes = u32::from(self.records[(number - self.first) as usize].wire_bytes);
             self.timeouts += 1;
             match &mut self.window {
                 Window::Nscc(nscc) => nscc.on_timeout(bytes, &network.law),
@@ -413,7 +426,7 @@ impl UecSender {
                 self.credit.stop_speculating();
                 waits |= network.has_receiver_control;
             }
-            self.queue(self.first + index as u64);
+            self.queue(number);
             self.entropies.feedback(None, PathFeedback::TimedOut, now);
             waits |= !self.allows(bytes, network);
         }
