@@ -284,12 +284,12 @@ def test_command_line_page_names_every_option() -> None:
 
 
 def test_guide_describes_every_key_of_a_scenario() -> None:
-    """Each key of the schema, but for those of disciplines, schemes and TCP, whose pages are generated."""
+    """Each key of the schema, but for those of disciplines, schemes and transports, whose pages are generated."""
     pages = ("write-a-scenario", "variable-links")
     guide = "".join((ROOT / f"docs/guide/{page}.md").read_text(encoding="utf-8") for page in pages)
     schema = json.loads((ROOT / "python/forebay/scenario.schema.json").read_text(encoding="utf-8"))
     generated: set[str] = set()
-    names = ["QueueSpec", "TcpConfig", "CongestionManagement"]
+    names = ["QueueSpec", "TcpConfig", "UecConfig", "NdpConfig", "RoceConfig", "CongestionManagement"]
     while names:
         name = names.pop()
         if name not in generated:

@@ -190,7 +190,11 @@ fn series(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
 }
 
 fn ports((adapter, switches): &(&Adapter, Vec<&SharedMemorySwitch>), result: &RunResult) -> Lawful {
-    let most = switches.iter().map(|switch| switch.memory.0).fold(adapter.egress_memory.0, u64::max);
+    // Under a policy that shares, an input may take the memory of all ports of its switch.
+    let ports = result.queues.texts("name").len() as u64;
+    let has_own = |switch: &SharedMemorySwitch| switch.buffer == SharedMemorySwitch::default().buffer;
+    let of_input = |switch: &&SharedMemorySwitch| switch.memory.0 * if has_own(switch) { 1 } else { ports };
+    let most = switches.iter().map(of_input).fold(adapter.egress_memory.0, u64::max);
     let is_lossless = |pauses: [Option<Pause>; 2]| {
         pauses.iter().any(Option::is_some) && pauses.iter().flatten().all(|pause| !pause.allow_loss)
     };

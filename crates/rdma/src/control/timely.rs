@@ -11,7 +11,7 @@
 //!
 //! # Example
 //! ```toml
-//! transport.roce = { control.timely = { low_threshold = "50 us" }, window = "none" }
+//! transport.roce = { control = "timely", window = "none" }
 //! ```
 //!
 //! # Source

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use forebay_engine::GENERATED_IN_ROUND;
-use forebay_rdma::{NdpConfig, UecConfig};
+use forebay_rdma::{NdpConfig, RoceWindow, UecConfig};
 use forebay_units::{Bytes, QueueSize, Rate};
 
 use crate::applications::Application;
@@ -16,8 +16,8 @@ use crate::schema::{
 /// Of the packets on their way the buffers of access links and others hold some, too.
 const BESIDE_THE_BOTTLENECK: f64 = 1.5;
 
-/// Far more than 1.5 bandwidth-delay products of a fabric.
-const RDMA_WINDOW_PACKETS: f64 = 256.0;
+/// The first window of NDP, and a few packets more for what waits in queues.
+const RDMA_WINDOW_PACKETS: f64 = 64.0;
 
 /// Links that flows share, and what is known of them together.
 struct Shared<'a> {
@@ -66,7 +66,7 @@ fn of_ethernet(outline: &Outline<'_>, adapter: &Adapter, propagating: f64) -> (f
         let count = outline.flows_at_once(group);
         match &group.transport {
             Transport::Tcp(_) | Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => {
-                windows += count * window(group).min(limit)
+                windows += count * window(outline, group).min(limit)
             }
             Transport::Udp(udp) => {
                 let excess_bps = (count * udp_bps(udp) - uplinks_bps(outline, number)).max(0.0);
@@ -79,12 +79,17 @@ fn of_ethernet(outline: &Outline<'_>, adapter: &Adapter, propagating: f64) -> (f
     (windows, excess + propagating)
 }
 
+/// The delay of the way of a packet, as an estimate.
+fn way_s(outline: &Outline<'_>) -> f64 {
+    let delay_s = |links: &Links<'_>| links.crossings * links.there.spec.longest_delay().seconds();
+    outline.links.iter().map(delay_s).sum()
+}
+
 /// An estimate of the packets that propagate at once of sources that do not wait for answers. A source's own link keeps
 /// few of them: 0.8 s of it took a quarter of the memory of 0.8 s of shared links.
 fn propagating(outline: &Outline<'_>) -> f64 {
     let spec = outline.spec;
-    let delay_s = |links: &Links<'_>| links.crossings * links.there.spec.longest_delay().seconds();
-    let way_s = outline.links.iter().map(delay_s).sum::<f64>().min(spec.duration.seconds());
+    let way_s = way_s(outline).min(spec.duration.seconds());
     let of_group = |(number, group): (usize, &FlowGroup)| {
         let count = f64::from(group.flows());
         let rate_bps = match &group.transport {
@@ -168,7 +173,7 @@ fn waiting(outline: &Outline<'_>) -> (f64, f64) {
         let before_access = before_access.unwrap_or(access_bps * seconds / size);
         match &group.transport {
             Transport::Tcp(_) | Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => {
-                let window = window(group);
+                let window = window(outline, group);
                 // Where the access link is the narrowest, the window waits before it. A backward one waits apart.
                 if access_bps < rate / flows || group.direction == Direction::Backward {
                     windows_apart += count * window.min(before_access);
@@ -235,10 +240,21 @@ fn in_flight(rate: Rate, link: &LinkSpec) -> f64 {
     2.0 * bps(rate) * link.longest_delay().seconds() / bits(1500.0)
 }
 
-/// The most packets of a flow that are in flight: of TCP as it is set, of RDMA transports some bandwidth-delay products
-/// of a fabric.
-fn window(group: &FlowGroup) -> f64 {
-    let Transport::Tcp(config) = &group.transport else { return RDMA_WINDOW_PACKETS };
+/// The packets of 1.5 bandwidth-delay products of the fastest link and the longest path; without a window, of the whole
+/// run.
+fn rdma_window(outline: &Outline<'_>, group: &FlowGroup) -> f64 {
+    let rate_bps = outline.links.iter().map(|links| bps(links.there.spec.rate)).fold(0.0, f64::max);
+    let seconds = outline.spec.duration.seconds();
+    let in_flight_s = match &group.transport {
+        Transport::Roce(config) if config.window == RoceWindow::None => seconds,
+        _ => (1.5 * 2.0 * way_s(outline)).min(seconds),
+    };
+    RDMA_WINDOW_PACKETS + rate_bps * in_flight_s / packet_bits(group)
+}
+
+/// The most packets of a flow that are in flight: of TCP as it is set, of RDMA transports by rate and delay.
+fn window(outline: &Outline<'_>, group: &FlowGroup) -> f64 {
+    let Transport::Tcp(config) = &group.transport else { return rdma_window(outline, group) };
     let window = config.max_window_segments.min(config.max_congestion_window_segments.unwrap_or(u32::MAX));
     let segments = |bytes: u64| bytes as f64 / f64::from(config.payload_bytes().max(1)) + 1.0;
     let (asked, connections) = match (&group.app, group.app.both_ways()) {
