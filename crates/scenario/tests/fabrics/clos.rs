@@ -1,7 +1,5 @@
 //! Leaf-spine networks and fat-trees: how packets spread over their paths, lossless ones, and mistakes in their tables.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::num::NonZeroUsize;
 
 use forebay_engine::RunResult;

@@ -1,7 +1,5 @@
 //! Ultra Ethernet in fabrics, against closed forms and the Consortium's simulator.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use forebay_engine::RunResult;
 use forebay_scenario::{Scenario, run};
 

@@ -1,7 +1,5 @@
 //! Patterns of traffic between the hosts of a topology, and the completion times of their flows.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::num::NonZeroUsize;
 
 use forebay_engine::RunResult;

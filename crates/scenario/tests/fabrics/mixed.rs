@@ -1,8 +1,6 @@
 //! Fabrics with the transports of data centers: nothing is lost without a switch that drops, each byte arrives once,
 //! and neither threads nor the order of running change a result.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::num::NonZeroUsize;
 
 use forebay_engine::RunResult;

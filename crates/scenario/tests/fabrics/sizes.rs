@@ -1,7 +1,5 @@
 //! Sizes by a cumulative distribution: names, files, points.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use forebay_engine::RunResult;
 use forebay_scenario::{Scenario, run};
 

@@ -1,0 +1,10 @@
+//! Fabrics of data centers: their topologies, transports, patterns of traffic and sizes. One program, which is linked
+//! once.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod clos;
+mod mixed;
+mod patterns;
+mod sizes;
+mod uec;
