@@ -8,10 +8,9 @@
 //! The sender keeps the ranges that NACKs reported until the cumulative ACK passes them. The source drops a range when
 //! it skips it, and repeats its data after a timeout.
 
-use forebay_units::Time;
+use forebay_units::{Ranges, Time};
 
 use crate::go_back_n::Notifier;
-use crate::ranges::Ranges;
 use crate::roce::{Acknowledgement, Reply, ReplyKind, RoceConfig};
 
 /// The receiver of a queue pair with IRN.

@@ -29,7 +29,6 @@ mod go_back_n;
 mod irn;
 mod ndp;
 mod queue_pair;
-mod ranges;
 mod roce;
 mod roce_network;
 mod uec;

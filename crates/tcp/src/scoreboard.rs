@@ -1,14 +1,13 @@
 //! The data that the receiver is known to hold above the cumulative ACK (RFC 6675's scoreboard).
 
-use alloc::vec::Vec;
+use forebay_units::Ranges;
 
 use crate::recovery::DUPLICATE_THRESHOLD;
 
-/// Disjoint, not adjacent ranges `[left, right)` above the cumulative ACK, in ascending order. Allocates only when
-/// there is a first range.
+/// Ranges above the cumulative ACK.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
-    ranges: Vec<(u64, u64)>,
+    ranges: Ranges,
 }
 
 impl Scoreboard {
@@ -18,55 +17,29 @@ impl Scoreboard {
 
     /// Adds a range; whether any of it is news.
     pub fn insert(&mut self, left: u64, right: u64) -> bool {
-        if left >= right {
-            return false;
-        }
-        // The ranges from `from` to `to` overlap the new one or touch it.
-        let from = self.ranges.partition_point(|&(_, r)| r < left);
-        let to = self.ranges.partition_point(|&(l, _)| l <= right);
-        if from == to {
-            self.ranges.insert(from, (left, right));
-            return true;
-        }
-        let merged = (left.min(self.ranges[from].0), right.max(self.ranges[to - 1].1));
-        let is_news = to - from > 1 || merged != self.ranges[from];
-        self.ranges[from] = merged;
-        self.ranges.drain(from + 1..to);
-        is_news
+        self.ranges.insert(left, right) > 0
     }
 
     /// Forgets what is below the cumulative ACK.
     pub fn advance(&mut self, unacknowledged: u64) {
-        let gone = self.ranges.partition_point(|&(_, r)| r <= unacknowledged);
-        self.ranges.drain(..gone);
-        if let Some(first) = self.ranges.first_mut() {
-            first.0 = first.0.max(unacknowledged);
-        }
+        self.ranges.remove_below(unacknowledged);
     }
 
     /// One past the highest number that has arrived.
     pub fn highest(&self) -> u64 {
-        self.ranges.last().map_or(0, |&(_, right)| right)
+        self.ranges.as_slice().last().map_or(0, |&(_, right)| right)
     }
 
     /// The hole at or above `from`, up to `limit`: the next stretch of which nothing has arrived.
     pub fn hole(&self, from: u64, limit: u64) -> Option<(u64, u64)> {
-        let mut index = self.ranges.partition_point(|&(_, r)| r <= from);
-        let mut start = from;
-        // At most one range can hold `start`, because ranges do not touch.
-        if let Some(&(left, right)) = self.ranges.get(index)
-            && left <= start
-        {
-            start = right;
-            index += 1;
-        }
-        let end = self.ranges.get(index).map_or(limit, |&(left, _)| left.min(limit));
+        let start = self.ranges.end_of(from).unwrap_or(from);
+        let end = self.ranges.start_after(start).map_or(limit, |left| left.min(limit));
         (start < end).then_some((start, end))
     }
 
     /// The highest hole below `limit`.
     pub fn last_hole(&self, unacknowledged: u64, limit: u64) -> Option<(u64, u64)> {
-        match self.ranges.split_last() {
+        match self.ranges.as_slice().split_last() {
             None => (unacknowledged < limit).then_some((unacknowledged, limit)),
             Some((&(_, right), _)) if right < limit => Some((right, limit)),
             Some((&(left, _), below)) => {
@@ -81,8 +54,9 @@ impl Scoreboard {
         if from >= to {
             return 0;
         }
-        let first = self.ranges.partition_point(|&(_, r)| r <= from);
-        let arrived: u64 = self.ranges[first..]
+        let ranges = self.ranges.as_slice();
+        let first = ranges.partition_point(|&(_, r)| r <= from);
+        let arrived: u64 = ranges[first..]
             .iter()
             .take_while(|&&(left, _)| left < to)
             .map(|&(left, right)| right.min(to) - left.max(from))
@@ -94,7 +68,7 @@ impl Scoreboard {
     /// ranges, or more than two full segments.
     pub fn lost_below(&self, segment_bytes: u64) -> u64 {
         let mut bytes = 0;
-        for (above, &(left, right)) in self.ranges.iter().rev().enumerate() {
+        for (above, &(left, right)) in self.ranges.as_slice().iter().rev().enumerate() {
             bytes += right - left;
             if above + 1 >= DUPLICATE_THRESHOLD as usize || bytes > u64::from(DUPLICATE_THRESHOLD - 1) * segment_bytes {
                 return left;
@@ -123,11 +97,11 @@ mod tests {
         assert!(!scoreboard.insert(30, 40));
         assert!(!scoreboard.insert(7, 7));
         assert!(scoreboard.insert(20, 30));
-        assert_eq!(scoreboard.ranges, [(10, 40), (50, 60)]);
+        assert_eq!(scoreboard.ranges.as_slice(), [(10, 40), (50, 60)]);
         assert!(scoreboard.insert(5, 70));
-        assert_eq!(scoreboard.ranges, [(5, 70)]);
+        assert_eq!(scoreboard.ranges.as_slice(), [(5, 70)]);
         scoreboard.advance(60);
-        assert_eq!(scoreboard.ranges, [(60, 70)]);
+        assert_eq!(scoreboard.ranges.as_slice(), [(60, 70)]);
         scoreboard.advance(70);
         assert!(scoreboard.is_empty());
     }

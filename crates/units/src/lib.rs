@@ -18,6 +18,7 @@ mod parameter;
 pub mod parse;
 #[cfg(feature = "config")]
 mod python_class;
+mod ranges;
 mod rate;
 mod size;
 mod time;
@@ -29,6 +30,7 @@ pub use parameter::{ParameterError, require};
 pub use parse::ParseError;
 #[cfg(feature = "config")]
 pub use python_class::PythonClass;
+pub use ranges::Ranges;
 pub use rate::Rate;
 pub use size::{Bytes, QueueSize};
 pub use time::{PICOSECONDS_PER_SECOND, Span, Time};

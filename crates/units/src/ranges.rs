@@ -1,17 +1,25 @@
-//! Disjoint ranges of bytes in order, for data above a cumulative ACK.
+//! Disjoint ranges of numbers in order, for data above a cumulative ACK.
 
 use alloc::vec::Vec;
 
 /// Ranges `[start, end)` in order; neighbours are merged. Keeps its memory when it becomes empty.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ranges(Vec<(u64, u64)>);
+pub struct Ranges(Vec<(u64, u64)>);
 
 impl Ranges {
+    /// Whether there is no range.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Adds a range and returns the bytes of it that were missing.
+    /// The ranges, the lowest first.
+    #[must_use]
+    pub fn as_slice(&self) -> &[(u64, u64)] {
+        &self.0
+    }
+
+    /// Adds a range and returns how much of it was missing.
     pub fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;
@@ -30,16 +38,20 @@ impl Ranges {
     }
 
     /// The end of the range that contains `position`, if one does.
+    #[must_use]
     pub fn end_of(&self, position: u64) -> Option<u64> {
         let index = self.0.partition_point(|range| range.1 <= position);
         self.0.get(index).filter(|range| range.0 <= position).map(|range| range.1)
     }
 
     /// The start of the first range above `position`.
+    #[must_use]
     pub fn start_after(&self, position: u64) -> Option<u64> {
         self.0.get(self.0.partition_point(|range| range.0 <= position)).map(|range| range.0)
     }
 
+    /// Whether one range holds all of `start..end`.
+    #[must_use]
     pub fn contains(&self, start: u64, end: u64) -> bool {
         self.end_of(start).is_some_and(|range_end| range_end >= end)
     }
