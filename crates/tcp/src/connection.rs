@@ -127,6 +127,9 @@ pub(crate) struct Connection {
     pub probe_has_mended: bool,
     /// The last sign of congestion.
     pub last_signal: Option<CongestionSignal>,
+    /// Since then all that was sent is acknowledged, when this was last so, and the ACK with which that began.
+    pub idle_since: Time,
+    idle_from: u64,
     ecn_retransmissions: bool,
     /// SYN, FIN and retransmissions are ECN-capable too.
     ecn_control_packets: bool,
@@ -178,6 +181,8 @@ impl Connection {
             wants_undo: config.undo,
             probe_has_mended: false,
             last_signal: None,
+            idle_since: Time::ZERO,
+            idle_from: 0,
             ecn_retransmissions: config.ecn_retransmissions,
             ecn_control_packets: config.ecn && config.ecn_control_packets(),
             feedback: config.ecn_feedback(),
@@ -419,12 +424,21 @@ impl Connection {
 
     /// Restarts the retransmission timer, or stops it if nothing is in flight (RFC 6298, 5.2 and 5.3).
     pub fn restart_timer(&mut self, now: Time) {
-        self.deadline = if self.highest > self.unacknowledged || self.waits_for_timer || self.window_bytes == 0 {
-            now.saturating_add(self.round_trip.timeout())
-        } else {
-            Time::NEVER
+        let waits = self.highest > self.unacknowledged || {
+            self.note_idle(now);
+            self.waits_for_timer || self.window_bytes == 0
         };
+        self.deadline = if waits { now.saturating_add(self.round_trip.timeout()) } else { Time::NEVER };
         self.timer = Timer::Retransmission;
+    }
+
+    /// Nothing is in flight. Keeps the time at which this began.
+    #[cold]
+    fn note_idle(&mut self, now: Time) {
+        if self.idle_from != self.unacknowledged {
+            self.idle_from = self.unacknowledged;
+            self.idle_since = now;
+        }
     }
 
     /// Sets the timer for something else than a retransmission.

@@ -338,6 +338,12 @@ impl Sender {
         self.phase == ConnectionPhase::Established && self.connection.unacknowledged == self.connection.end()
     }
 
+    /// The time of the ACK of the last of it; `None` before.
+    #[must_use]
+    pub fn finished_at(&self) -> Option<Time> {
+        self.is_finished().then_some(self.connection.idle_since)
+    }
+
     /// The first number not yet acknowledged (SND.UNA).
     #[must_use]
     pub fn unacknowledged(&self) -> u64 {

@@ -60,14 +60,6 @@ impl Transmitter {
         }
     }
 
-    /// Everything is acknowledged.
-    #[cold]
-    fn acknowledged(&mut self, now: Time) {
-        if let Some(record) = self.record.as_mut().filter(|record| record.size_bytes.is_some()) {
-            record.acknowledged.get_or_insert(now);
-        }
-    }
-
     /// Gives the controller a seed and the name of its flow, as far as it uses them.
     pub fn introduce(&mut self, seed: impl FnOnce() -> u64, name: impl FnOnce() -> String) {
         self.sender.introduce(seed, name);
@@ -150,7 +142,11 @@ impl Transmitter {
     /// The run is over. Returns the counters at `end`.
     pub fn counters(&mut self, end: Time) -> SendCounters {
         self.check(end);
-        SendCounters { count: self.count(), record: self.record.take().unwrap_or_default() }
+        let mut record = self.record.take().unwrap_or_default();
+        if record.size_bytes.is_some() {
+            record.acknowledged = self.sender.finished_at();
+        }
+        SendCounters { count: self.count(), record }
     }
 
     pub fn finish(&mut self, end: Time, report: &mut Report) {

@@ -97,6 +97,8 @@ pub struct Network {
     pub queue_drops: u64,
     /// Time that packets spent waiting, summed over packets.
     pub waited: Span,
+    /// The time since which the sender has nothing left to do.
+    finished_at: Option<Time>,
     /// The time at which the policer lets the next packet pass.
     gate: Time,
     segments: usize,
@@ -139,6 +141,7 @@ impl Network {
             acks: Vec::new(),
             queue_drops: 0,
             waited: Span::ZERO,
+            finished_at: None,
             gate: Time::ZERO,
             segments: 0,
             acks_sent: 0,
@@ -219,13 +222,15 @@ impl Network {
         self.check();
     }
 
-    fn check(&self) {
+    fn check(&mut self) {
         let segment = u64::from(self.config.payload_bytes());
         let most = u64::from(self.config.max_window_segments) * segment;
         // A FIN needs no room in the window.
         assert!(self.sender.flight_bytes() <= most + 1, "{} > {most}", self.sender.flight_bytes());
         let least = if self.config.ecn_floor == EcnFloor::Ns2 { 0 } else { segment };
         assert!(self.sender.congestion_window_bytes() >= least);
+        self.finished_at = self.sender.is_finished().then(|| self.finished_at.unwrap_or(self.now));
+        assert_eq!(self.sender.finished_at(), self.finished_at);
     }
 
     fn carry(&mut self, emitted: Emitted) {

@@ -101,9 +101,6 @@ impl Endpoint for TcpSource {
             self.advance(now, out);
         }
         self.transmitter.receive(packet, out);
-        if self.transmitter.sender.is_finished() {
-            self.transmitter.acknowledged(now);
-        }
     }
 
     fn prefetch(&self) {
