@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 if sys.platform != "linux":
-    pytest.skip("only Linux tells what memory there is", allow_module_level=True)
+    pytest.skip("only Linux shows how much memory is available", allow_module_level=True)
 
 import resource
 

@@ -54,7 +54,7 @@ fn unfinished(group: &summary::Group<'_>) -> Option<Warning> {
              percentile of completion times",
             group.name
         ),
-        remedy: "a longer `duration`, or for a pattern that goes on an earlier `stop`, lets them finish".into(),
+        remedy: "set a longer `duration`, or an earlier `stop` for a pattern without an end".into(),
     })
 }
 

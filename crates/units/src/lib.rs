@@ -1,6 +1,6 @@
-//! Building blocks of every algorithm: time, rate and size as integer newtypes with their text forms, a uniform draw,
-//! the form of configurations, and the error for a parameter outside its bounds. [`control`] has the interface of a
-//! congestion controller.
+//! Building blocks of every algorithm: time, rate and size as integer newtypes with their text forms, ranges of
+//! numbers, a uniform draw, the form of configurations, and the error for a parameter outside its bounds. [`control`]
+//! has the interface of a congestion controller.
 //!
 //! Simulated time is an integer number of picoseconds, so that a 64-byte frame at 100 Gb/s (5.12 ns) is exact.
 //! Everything here is `no_std`; text such as `"100 Mbps"`, `"550 ns"` or `"16 KB"` is read and written by [`parse`],
