@@ -302,4 +302,22 @@ impl<D: Discipline<Labelled>> Bench<D> {
     pub fn drain(&mut self) -> Vec<u32> {
         core::iter::from_fn(|| self.dequeue().map(|packet| packet.label)).collect()
     }
+
+    /// Queues packets of these lengths for two flows, and serves while both have some. Returns the largest difference
+    /// of their service, in bytes.
+    pub fn largest_difference(&mut self, lengths: &[(u32, u32)]) -> i64 {
+        let mut waiting = [lengths.len(); 2];
+        for (first, second) in lengths {
+            self.enqueue(Labelled::new(0, 0, *first, 0));
+            self.enqueue(Labelled::new(0, 1, *second, 0));
+        }
+        let (mut served, mut largest) = ([0_i64; 2], 0);
+        while waiting.iter().all(|packets| *packets > 0) {
+            let Arrival { flow, len_bytes, .. } = self.dequeue().expect("both flows are backlogged").arrival;
+            served[flow.0 as usize] += i64::from(len_bytes);
+            waiting[flow.0 as usize] -= 1;
+            largest = largest.max((served[0] - served[1]).abs());
+        }
+        largest
+    }
 }
