@@ -10,7 +10,7 @@
 //! | `control/swift.rs` | Swift with PLB | Kumar et al. 2020 |
 //! | `queue_pair.rs`, `roce.rs` | the sender of RoCE: window, pace, retransmissions; parameters | rdma-hw.cc |
 //! | `roce_network.rs` | the constants of a network with RoCE | |
-//! | `go_back_n.rs`, `irn.rs`, `ranges.rs` | recovery of losses | InfiniBand; Mittal et al. 2018 |
+//! | `go_back_n.rs`, `irn.rs` | recovery of losses | InfiniBand; Mittal et al. 2018 |
 //! | `control/nscc.rs`, `control/rccc.rs` | Ultra Ethernet: control by the sender, by credit | UE 1.0, uec.cpp |
 //! | `uec.rs`, `uec/sender.rs`, `uec/receiver.rs` | sender and receiver of Ultra Ethernet | UE 1.0, uec.cpp |
 //! | `ndp.rs`, `ndp/paths.rs` | NDP: sender, receiver, pull queue | Handley et al. 2017, ndp.cpp |

@@ -27,7 +27,7 @@ pub enum SenderControl {
     Nscc,
     /// The source's DCTCP: each marked ACK takes a third of what it acknowledges from the window.
     Dctcp,
-    /// A constant window.
+    /// A window that only timeouts shrink.
     Constant,
     /// None: the receiver's credit is the only bound.
     None,
@@ -46,7 +46,7 @@ pub enum UecControl {
     Both,
     /// A window that marks shrink, as in the Consortium's simulator.
     Dctcp,
-    /// A window that stays as it is.
+    /// A window that only timeouts shrink, by a packet each, as in the Consortium's simulator.
     Constant,
 }
 

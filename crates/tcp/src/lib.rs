@@ -10,6 +10,7 @@
 //! |---|---|---|
 //! | `sender.rs` | the skeleton: opening, ACKs, timeouts, ECN, close | RFC 5681, 6298, 3042, 3168 |
 //! | `connection.rs` | sequence numbers, window and timer; the limit of sending | RFC 9293, 5681 |
+//! | `sender_counters.rs` | the counters of a sender | |
 //! | `round_trip.rs`, `departures.rs` | round-trip estimate and retransmission timeout, samples of ACKs | RFC 6298 |
 //! | `control.rs` | the table of controllers | |
 //! | `control/loss_based.rs`, `control/law.rs` | controllers of a window law and a slow start | RFC 5681 |
@@ -63,6 +64,7 @@ mod sack;
 mod scoreboard;
 mod segment;
 mod sender;
+mod sender_counters;
 mod sent_segments;
 mod timeout;
 mod undo;
@@ -72,7 +74,6 @@ pub use accurate_ecn::OPTION_BYTES as ACCURATE_ECN_OPTION_BYTES;
 pub use config::{
     FullAckWindow, IdleRestart, MinRtoOf, PartialAckTimer, RateReduction, RecoveryKind, ReductionBase, TcpConfig,
 };
-pub use connection::SenderCounters;
 pub use control::CongestionControl;
 #[cfg(feature = "config")]
 pub use control::PAGES;
@@ -105,4 +106,5 @@ pub use receiver::Receiver;
 pub use round_trip::RoundTrip;
 pub use segment::{Ack, AckOut, SackBlocks, Segment, SegmentOut};
 pub use sender::Sender;
+pub use sender_counters::SenderCounters;
 pub use timeout::TimeoutResponse;
