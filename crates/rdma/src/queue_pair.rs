@@ -131,14 +131,17 @@ impl QueuePair {
         }
     }
 
+    /// The bytes of the next packet: the first one and the end.
+    fn next_range(&self, config: &RoceConfig) -> (u64, u64) {
+        let next = self.irn.as_ref().map_or(self.next, |irn| irn.skip(self.next));
+        let end = (next + config.payload.0).min(self.size);
+        (next, self.irn.as_ref().map_or(end, |irn| irn.clip(next, end)))
+    }
+
     /// When the pace lets the next packet go; [`Time::NEVER`] if the window or the lack of data keeps it.
     #[must_use]
     pub fn next_departure(&self, config: &RoceConfig) -> Time {
-        let next = self.irn.as_ref().map_or(self.next, |irn| irn.skip(self.next));
-        let mut end = (next + config.payload.0).min(self.size);
-        if let Some(irn) = &self.irn {
-            end = irn.clip(next, end);
-        }
+        let (next, end) = self.next_range(config);
         let waits = self.is_complete() || next >= self.size || self.is_blocked_at(next, end - next, config);
         if waits { Time::NEVER } else { self.next_available }
     }
@@ -148,11 +151,8 @@ impl QueuePair {
         if self.is_complete() {
             return Next::Done;
         }
-        let mut end = (self.next + config.payload.0).min(self.size);
-        if let Some(irn) = &self.irn {
-            self.next = irn.skip(self.next);
-            end = irn.clip(self.next, (self.next + config.payload.0).min(self.size));
-        }
+        let (next, end) = self.next_range(config);
+        self.next = next;
         if self.next >= self.size {
             return Next::Idle;
         }

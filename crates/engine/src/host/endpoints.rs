@@ -334,10 +334,10 @@ impl Endpoints<'_> {
             .filter_map(|&flow| {
                 let spec = self.flows.get(flow as usize);
                 let mut counters = SendCounters::new(self.sampled);
-                if let Some(series) = &mut counters.record.series {
-                    series.window = Some(Vec::new());
-                }
                 let message = message(flow)?;
+                if let Some(series) = &mut counters.record.series {
+                    series.window = T::has_window(&message).then(Vec::new);
+                }
                 counters.record.size_bytes = Some(message.bytes).filter(|bytes| *bytes < nic::UNLIMITED_BYTES);
                 let rng = self.random(spec, "/paths");
                 Some(SendingParts { flow, class: spec.class, start: spec.start, message, counters, rng })

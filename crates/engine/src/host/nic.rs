@@ -174,7 +174,7 @@ impl<T: Transport> Nic<T> {
                     && let Some(series) = &mut parts.counters.record.series
                     && let Some(window) = &mut series.window
                 {
-                    window.push(sender.as_ref().and_then(|sender| T::window(sender)).unwrap_or(0.0));
+                    window.push(sender.as_ref().map_or(0.0, |sender| T::window(sender, &parts.message.network)));
                 }
             }
             self.receiving.iter_mut().for_each(|Receiving { parts, .. }| parts.counters.check(due, interval));

@@ -50,7 +50,7 @@ pub(crate) struct SendSeries {
     /// In bit/s.
     pub sent: Option<Vec<f64>>,
     bytes_sampled: u64,
-    /// In bytes, of TCP.
+    /// In bytes, of a transport with a window.
     pub window: Option<Vec<f64>>,
     /// In bit/s.
     pub rate_limit: Option<Vec<f64>>,

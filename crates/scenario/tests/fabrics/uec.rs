@@ -156,3 +156,37 @@ fn mistakes_are_named_with_their_place() {
     assert!(mistake("transport = \"uec\"\nstop = \"500 us\"").contains("sends its message as a whole"));
     assert!(mistake("transport = \"ndp\"\necn = true").contains("ECN-capable"));
 }
+
+#[test]
+fn a_window_is_shown_where_there_is_one() {
+    // The largest window in bytes; `None` if none is shown.
+    let shown = |transport: &str| {
+        let text = format!(
+            r#"
+            duration = "100 us"
+            [topology.fat_tree]
+            k = 4
+            host_link = {{ rate = "100 Gbps", delay = "1 us" }}
+            [[flows]]
+            name = "one"
+            from = "host0"
+            to = "host15"
+            transport.{transport}
+            app.fixed = {{ size = "1 MB" }}
+            [probes]
+            interval = "10 us"
+            series = ["flows"]
+            "#
+        );
+        let series = result(&text).series;
+        let window = series.iter().find(|series| series.quantity == "congestion_window_bytes");
+        window.map(|window| window.values.iter().fold(0.0, |most: f64, value| most.max(*value)))
+    };
+    assert_eq!(shown("uec = {}"), Some(262_926.0));
+    assert_eq!(shown("uec = { control = \"rccc\" }"), None);
+    assert_eq!(shown("ndp = {}"), None);
+    assert_eq!(shown("roce = { window = \"none\" }"), None);
+    assert!(shown("roce = { window = \"fixed\" }").is_some_and(|bytes| bytes > 150_000.0));
+    // The window is Swift's own, which starts with 32 packets.
+    assert!(shown("roce = { window = \"none\", control = \"swift\" }").is_some_and(|bytes| bytes >= 32_000.0));
+}

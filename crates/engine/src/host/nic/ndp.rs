@@ -73,8 +73,12 @@ impl Transport for Ndp {
         sender.is_complete(network)
     }
 
-    fn window(_sender: &NdpSender) -> Option<f64> {
-        None
+    fn has_window(_message: &Message<Self>) -> bool {
+        false
+    }
+
+    fn window(_sender: &NdpSender, _network: &Self::Network) -> f64 {
+        0.0
     }
 
     fn timeouts(sender: &NdpSender) -> u64 {

@@ -88,8 +88,13 @@ impl Transport for Roce {
         sender.pair.is_complete()
     }
 
-    fn window(_sender: &Sender) -> Option<f64> {
-        None
+    fn has_window(message: &Message<Self>) -> bool {
+        let Message { bytes, base_round_trip, hops, network } = message;
+        network.queue_pair(*bytes, *base_round_trip, *hops).window(&network.config) < u64::MAX
+    }
+
+    fn window(sender: &Sender, network: &RoceNetwork) -> f64 {
+        sender.pair.window(&network.config) as f64
     }
 
     fn timeouts(sender: &Sender) -> u64 {

@@ -94,8 +94,11 @@ pub(crate) trait Transport: Send + Sized {
 
     fn is_complete(sender: &Self::Sender, network: &Self::Network) -> bool;
 
-    /// The window in bytes, if it has one.
-    fn window(sender: &Self::Sender) -> Option<f64>;
+    /// Whether a window bounds the data in flight of a message.
+    fn has_window(message: &Message<Self>) -> bool;
+
+    /// The window in bytes; 0 without one.
+    fn window(sender: &Self::Sender, network: &Self::Network) -> f64;
 
     fn timeouts(sender: &Self::Sender) -> u64;
 

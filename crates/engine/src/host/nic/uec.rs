@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use forebay_qdisc::{Rate, Span, Time};
 use forebay_rdma::{
-    OversubscribedControl, PullPacer, TrimReply, UEC_HEADER_BYTES, UecNetwork, UecNext, UecPacket, UecReceiver,
-    UecSender,
+    OversubscribedControl, PullPacer, SenderControl, TrimReply, UEC_HEADER_BYTES, UecNetwork, UecNext, UecPacket,
+    UecReceiver, UecSender,
 };
 use rand_pcg::rand_core::Rng;
 
@@ -126,8 +126,12 @@ impl Transport for Uec {
         sender.is_complete()
     }
 
-    fn window(sender: &UecSender) -> Option<f64> {
-        sender.window().map(|bytes| bytes as f64)
+    fn has_window(message: &Message<Self>) -> bool {
+        message.network.sender_control != SenderControl::None
+    }
+
+    fn window(sender: &UecSender, _network: &UecNetwork) -> f64 {
+        sender.window().map_or(0.0, |bytes| bytes as f64)
     }
 
     fn timeouts(sender: &UecSender) -> u64 {
