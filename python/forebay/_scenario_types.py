@@ -2946,6 +2946,37 @@ class DctcpConfig2(BaseModel):
     """
 
 
+class HpccConfig(BaseModel):
+    """
+    The parameters of HPCC.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    target_utilization: float = 0.95
+    """
+    The utilization of the busiest link (the paper's eta).
+    """
+    max_stage: Annotated[int, Field(ge=0)] = 0
+    """
+    Additive round trips before a multiplicative one (the paper's maxStage).
+    """
+    additive_increase: Rate | None = None
+    """
+    Additive increase in an update (W_AI, as a rate). Default: 10 Mb/s for each 25 Gb/s of the port.
+    """
+    min_rate: Rate = "1 Gbps"
+    """
+    The least rate.
+    """
+    fast_reaction: bool = True
+    """
+    Whether every ACK changes the rate, not only the first of a round trip.
+    """
+
+
 class PatchedTimelyConfig(BaseModel):
     """
     The parameters of patched TIMELY.
@@ -5506,6 +5537,18 @@ class DctcpRdmaControl(BaseModel):
     dctcp: DctcpConfig2
 
 
+class HpccRdmaControl(BaseModel):
+    """
+    HPCC: the rate follows the utilization that switches report (Li et al. 2019).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    hpcc: HpccConfig
+
+
 class PatchedTimelyRdmaControl(BaseModel):
     """
     Patched TIMELY: TIMELY with a fixed point (Zhu et al. 2016).
@@ -5547,10 +5590,13 @@ RdmaControl = TypeAliasType(
     DcqcnRdmaControl
     | DcqcnPaperRdmaControl
     | DctcpRdmaControl
+    | HpccRdmaControl
     | PatchedTimelyRdmaControl
     | SwiftRdmaControl
     | TimelyRdmaControl
-    | Literal["dcqcn", "dcqcn_paper", "dctcp", "patched_timely", "swift", "timely"],
+    | Literal[
+        "dcqcn", "dcqcn_paper", "dctcp", "hpcc", "patched_timely", "swift", "timely"
+    ],
 )
 """
 Congestion control of a queue pair of RoCE.
@@ -6705,7 +6751,7 @@ class RoceConfig(BaseModel):
     """
     header: Bytes = "48 B"
     """
-    Headers of a packet: 14 B Ethernet, 20 B IP, 8 B UDP and 6 B of the source's transport.
+    Headers of a packet without telemetry: 14 B Ethernet, 20 B IP, 8 B UDP and 6 B of the source's transport.
     """
     recovery: Recovery = "go_back_n"
     """

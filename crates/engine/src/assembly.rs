@@ -186,6 +186,7 @@ impl<'a> Maker<'a> {
                 traced,
                 first_pause: 2 * flows.len() as FlowId,
                 watch: watch.as_ref(),
+                has_telemetry: flows.iter().any(|flow| flow.transport.takes_telemetry()),
             },
             ways,
             salts: BTreeMap::new(),

@@ -3,5 +3,6 @@
 mod counting_sink;
 pub(crate) mod law_port;
 pub(crate) mod plain_port;
+pub(crate) mod port_telemetry;
 pub(crate) mod queue_port;
 pub(crate) mod shared_ports;

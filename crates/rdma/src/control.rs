@@ -10,6 +10,7 @@ use crate::controller::{NicController, Setup};
 pub(crate) mod dcqcn;
 pub(crate) mod dcqcn_paper;
 pub(crate) mod dctcp;
+pub(crate) mod hpcc;
 pub(crate) mod nscc;
 pub(crate) mod patched_timely;
 pub(crate) mod rccc;
@@ -66,6 +67,12 @@ macro_rules! controllers {
                 matches!(self, Self::Swift(_))
             }
 
+            /// Whether its data packets collect telemetry.
+            #[must_use]
+            pub fn takes_telemetry(&self) -> bool {
+                matches!(self, Self::Hpcc(_))
+            }
+
             /// Checks its parameters.
             ///
             /// # Errors
@@ -94,6 +101,8 @@ controllers! {
     DcqcnPaper, "dcqcn_paper", "control/dcqcn_paper.rs", dcqcn_paper::DcqcnPaperConfig;
     /// DCTCP in hardware: a rate that follows the share of marks.
     Dctcp, "dctcp", "control/dctcp.rs", dctcp::DctcpConfig;
+    /// HPCC: the rate follows the utilization that switches report (Li et al. 2019).
+    Hpcc, "hpcc", "control/hpcc.rs", hpcc::HpccConfig;
     /// Patched TIMELY: TIMELY with a fixed point (Zhu et al. 2016).
     PatchedTimely, "patched_timely", "control/patched_timely.rs", patched_timely::PatchedTimelyConfig;
     /// Swift: a window that follows a target delay (Kumar et al. 2020).

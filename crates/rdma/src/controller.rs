@@ -1,7 +1,9 @@
-//! The interface of a controller in a network adapter: the shared one, with timers and paths.
+//! The interface of a controller in a network adapter: the shared one, with telemetry, timers and paths.
 
-use forebay_units::control::{Control, Controller};
+use forebay_units::control::{AckSample, Control, Controller};
 use forebay_units::{Rate, Span, Time};
+
+use crate::telemetry::Hop;
 
 /// The path and the packets of a queue pair, as far as its controller uses them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +38,11 @@ impl Setup {
 /// [`Control::pacing_rate`] is the rate of whole packets on the wire; without one, packets leave at the rate of the
 /// line. [`Control::congestion_window`] is in packets of full size, and infinite if the controller sets none.
 pub trait NicController: Controller {
+    /// An ACK, with the telemetry of the packet that caused it.
+    fn on_acknowledgement(&mut self, ack: &AckSample<'_>, _telemetry: &[Hop], control: &mut Control) {
+        self.on_ack(ack, control);
+    }
+
     /// A packet of `wire_bytes` has left.
     fn on_sent(&mut self, _wire_bytes: u32, _now: Time, _control: &mut Control) {}
 

@@ -104,7 +104,7 @@ impl IrnSender {
     }
 
     /// Moves the first unacknowledged byte `una` and the next one to send. True if a recovery begins.
-    pub fn on_ack(&mut self, ack: &Acknowledgement, una: &mut u64, next: &mut u64) -> bool {
+    pub fn on_ack(&mut self, ack: &Acknowledgement<'_>, una: &mut u64, next: &mut u64) -> bool {
         self.highest_ack = self.highest_ack.max(ack.cumulative);
         if let Some((start, bytes)) = ack.selective {
             self.sacked.insert(start, start + u64::from(bytes));
@@ -157,8 +157,15 @@ mod tests {
         assert_eq!(replies(3_000, 506), (ReplyKind::Ack, 5_000, None, 1_000));
     }
 
-    fn ack(cumulative: u64, selective: Option<(u64, u32)>) -> Acknowledgement {
-        Acknowledgement { cumulative, is_nack: selective.is_some(), selective, notifies: false, sent_at: None }
+    fn ack(cumulative: u64, selective: Option<(u64, u32)>) -> Acknowledgement<'static> {
+        Acknowledgement {
+            cumulative,
+            is_nack: selective.is_some(),
+            selective,
+            notifies: false,
+            sent_at: None,
+            telemetry: &[],
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! | `control.rs` | the table of controllers | |
 //! | `control/dcqcn.rs`, `control/dcqcn_paper.rs` | DCQCN of HPCC's simulator, and of its paper | Zhu et al. 2015 |
 //! | `control/dctcp.rs` | DCTCP in hardware | Alizadeh et al. 2010 |
+//! | `control/hpcc.rs`, `telemetry.rs` | HPCC, and the telemetry of switches | Li et al. 2019, int-header.h |
 //! | `control/swift.rs` | Swift with PLB | Kumar et al. 2020 |
 //! | `queue_pair.rs`, `roce.rs` | the sender of RoCE: window, pace, retransmissions; parameters | rdma-hw.cc |
 //! | `roce_network.rs` | the constants of a network with RoCE | |
@@ -31,6 +32,7 @@ mod ndp;
 mod queue_pair;
 mod roce;
 mod roce_network;
+mod telemetry;
 mod uec;
 
 #[cfg(feature = "config")]
@@ -39,6 +41,7 @@ pub use control::RdmaControl;
 pub use control::dcqcn::DcqcnConfig;
 pub use control::dcqcn_paper::DcqcnPaperConfig;
 pub use control::dctcp::DctcpConfig;
+pub use control::hpcc::HpccConfig;
 pub use control::nscc::{Nscc, NsccAck, NsccLaw};
 pub use control::patched_timely::PatchedTimelyConfig;
 pub use control::rccc::{OversubscribedControl, Pull, PullPacer, QUANTUM_BITS};
@@ -53,10 +56,9 @@ pub use ndp::{
     NdpSender,
 };
 pub use queue_pair::{Next, QueuePair};
-pub use roce::{
-    ANSWER_BYTES as ROCE_ANSWER_BYTES, Acknowledgement, DataPacket, Recovery, Reply, ReplyKind, RoceConfig, RoceWindow,
-};
+pub use roce::{Acknowledgement, DataPacket, Recovery, Reply, ReplyKind, RoceConfig, RoceWindow};
 pub use roce_network::RoceNetwork;
+pub use telemetry::{Hop, Telemetry, can_name as telemetry_can_name};
 pub use uec::{
     HEADER_BYTES as UEC_HEADER_BYTES, RequestToSend, SenderControl, TrimReply, UecAck, UecConfig, UecControl, UecNack,
     UecNetwork, UecNext, UecPacket, UecReceiver, UecSender,

@@ -167,7 +167,7 @@ impl QueuePair {
 
     fn send(&mut self, end: u64, now: Time, config: &RoceConfig) -> DataPacket {
         let payload_bytes = (end - self.next) as u32;
-        let wire_bytes = payload_bytes + config.header.0 as u32;
+        let wire_bytes = payload_bytes + config.header_bytes() as u32;
         let packet =
             DataPacket { sequence: self.next, payload_bytes, wire_bytes, is_retransmission: self.next < self.highest };
         if let Some(irn) = &mut self.irn {
@@ -218,7 +218,7 @@ impl QueuePair {
     }
 
     /// An ACK or a NACK has arrived.
-    pub fn on_ack(&mut self, ack: &Acknowledgement, now: Time, config: &RoceConfig) {
+    pub fn on_ack(&mut self, ack: &Acknowledgement<'_>, now: Time, config: &RoceConfig) {
         if self.is_complete() {
             return;
         }
@@ -259,7 +259,7 @@ impl QueuePair {
             if is_marked && !controller.needs().answers_marks {
                 controller.on_ecn(&congestion, control);
             }
-            controller.on_ack(&sample, control);
+            controller.on_acknowledgement(&sample, ack.telemetry, control);
         });
     }
 
@@ -311,8 +311,8 @@ mod tests {
         QueuePair::new(size, control.build(&setup()), &setup(), config)
     }
 
-    fn ack(cumulative: u64, is_nack: bool, notifies: bool) -> Acknowledgement {
-        Acknowledgement { cumulative, is_nack, selective: None, notifies, sent_at: None }
+    fn ack(cumulative: u64, is_nack: bool, notifies: bool) -> Acknowledgement<'static> {
+        Acknowledgement { cumulative, is_nack, selective: None, notifies, sent_at: None, telemetry: &[] }
     }
 
     fn sequence(next: Next) -> u64 {

@@ -4,6 +4,7 @@ use forebay_units::{Bytes, ParameterError, Span, require};
 
 use crate::control::RdmaControl;
 use crate::control::dcqcn::DcqcnConfig;
+use crate::telemetry::{HEADER_BYTES, Hop};
 
 /// Recovery of lost packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ forebay_units::configuration! {
         pub control: RdmaControl = RdmaControl::Dcqcn(DcqcnConfig::default());
         /// Payload of a full packet.
         pub payload: Bytes = Bytes(1_000);
-        /// Headers of a packet: 14 B Ethernet, 20 B IP, 8 B UDP and 6 B of the source's transport.
+        /// Headers of a packet without telemetry: 14 B Ethernet, 20 B IP, 8 B UDP and 6 B of the source's transport.
         pub header: Bytes = Bytes(48);
         /// Recovery of lost packets.
         pub recovery: Recovery = Recovery::GoBackN;
@@ -67,7 +68,20 @@ impl RoceConfig {
     /// Bytes of a full packet on the wire.
     #[must_use]
     pub fn packet_bytes(&self) -> u64 {
-        self.payload.0 + self.header.0
+        self.payload.0 + self.header_bytes()
+    }
+
+    /// Headers of a data packet, with telemetry.
+    #[must_use]
+    pub fn header_bytes(&self) -> u64 {
+        self.header.0 + if self.control.takes_telemetry() { u64::from(HEADER_BYTES) } else { 0 }
+    }
+
+    /// Bytes of an ACK, NACK or notification on the wire: 14 B Ethernet, 20 B IP, 12 B of the source's transport,
+    /// telemetry and padding to 60 B.
+    #[must_use]
+    pub fn answer_bytes(&self) -> u32 {
+        if self.control.takes_telemetry() { 46 + HEADER_BYTES } else { 60 }
     }
 
     /// Checks the parameters.
@@ -83,9 +97,6 @@ impl RoceConfig {
         require(self.irn_long_timeout >= self.irn_short_timeout, "irn_long_timeout", "be at least `irn_short_timeout`")
     }
 }
-
-/// Bytes of an ACK, NACK or notification on the wire.
-pub const ANSWER_BYTES: u32 = 60;
 
 /// A data packet of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +139,7 @@ pub enum ReplyKind {
 
 /// An ACK or NACK at the sender.
 #[derive(Clone, Copy, Debug)]
-pub struct Acknowledgement {
+pub struct Acknowledgement<'a> {
     /// The first byte that the receiver misses.
     pub cumulative: u64,
     /// It is a NACK.
@@ -139,6 +150,8 @@ pub struct Acknowledgement {
     pub notifies: bool,
     /// The time at which the packet that caused it left, if the packet was sent once or carries the time.
     pub sent_at: Option<forebay_units::Time>,
+    /// The telemetry of that packet.
+    pub telemetry: &'a [Hop],
 }
 
 #[cfg(test)]

@@ -28,13 +28,13 @@ impl RoceNetwork {
     /// A queue pair with `bytes` to send, on a path of `hops` links.
     #[must_use]
     pub fn queue_pair(&self, bytes: u64, base_round_trip: Span, hops: u32) -> QueuePair {
-        let RoceConfig { control, payload, header, .. } = &self.config;
+        let RoceConfig { control, payload, .. } = &self.config;
         let setup = Setup {
             line_rate: self.line_rate,
             base_round_trip,
             window_bytes: self.window_bytes,
             payload_bytes: payload.0 as u32,
-            packet_bytes: (payload.0 + header.0) as u32,
+            packet_bytes: self.config.packet_bytes() as u32,
             hops,
         };
         QueuePair::new(bytes, control.build(&setup), &setup, &self.config)

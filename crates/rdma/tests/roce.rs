@@ -106,6 +106,7 @@ fn transfer(size: u64, control: &RdmaControl, config: &RoceConfig, fates: Vec<(b
                         selective: reply.selective,
                         notifies: reply.notifies,
                         sent_at: Some(sent_at),
+                        telemetry: &[],
                     };
                     sender.on_ack(&ack, now, config);
                 }

@@ -9,7 +9,7 @@ mod summary;
 use std::collections::BTreeMap;
 
 use forebay_engine::RunResult;
-use forebay_rdma::{NDP_HEADER_BYTES, NdpConfig, ROCE_ANSWER_BYTES, UEC_HEADER_BYTES, UecConfig};
+use forebay_rdma::{NDP_HEADER_BYTES, NdpConfig, UEC_HEADER_BYTES, UecConfig};
 use forebay_records::{Column, Warning};
 
 use crate::plan::Plan;
@@ -68,7 +68,7 @@ fn bases(spec: &ScenarioSpec, seed: u64, result: &RunResult) -> Vec<f64> {
     let ends = flows.texts("source").iter().zip(flows.texts("destination").iter());
     let rows = flows.texts("group").iter().zip(ends).zip(flows.floats("size_bytes"));
     rows.map(|((group, (source, destination)), size_bytes)| {
-        let sizes = groups.get(group).and_then(|group| packet_sizes(&group.transport));
+        let sizes = groups.get(group).and_then(|group| packet_sizes(&group.transport, spec.slowdown_base));
         let ends = numbers.get(source).zip(numbers.get(destination));
         let (Some(sizes), Some((&source, &destination)), false) = (sizes, ends, size_bytes.is_nan()) else {
             return f64::NAN;
@@ -79,7 +79,7 @@ fn bases(spec: &ScenarioSpec, seed: u64, result: &RunResult) -> Vec<f64> {
 }
 
 /// The packets of a transport that sends a given number of bytes.
-fn packet_sizes(transport: &Transport) -> Option<PacketSizes> {
+fn packet_sizes(transport: &Transport, base: SlowdownBase) -> Option<PacketSizes> {
     match transport {
         Transport::Tcp(config) => Some(PacketSizes {
             payload_bytes: config.payload_bytes().into(),
@@ -90,8 +90,9 @@ fn packet_sizes(transport: &Transport) -> Option<PacketSizes> {
         Transport::Ndp(NdpConfig { packet, .. }) => Some(PacketSizes::with_headers(packet.0, NDP_HEADER_BYTES)),
         Transport::Roce(config) => Some(PacketSizes {
             payload_bytes: config.payload.0,
-            header_bytes: config.header.0,
-            ack_bytes: ROCE_ANSWER_BYTES.into(),
+            // The base of HPCC does not count telemetry.
+            header_bytes: if base == SlowdownBase::Hpcc { config.header.0 } else { config.header_bytes() },
+            ack_bytes: config.answer_bytes().into(),
         }),
         Transport::Udp(_) | Transport::Cells(_) | Transport::Frames(_) => None,
     }

@@ -2,6 +2,7 @@
 
 mod sizes;
 mod small_queues;
+mod telemetry;
 mod trimming;
 
 use std::collections::BTreeSet;
@@ -26,6 +27,7 @@ pub(crate) fn warnings(spec: &ScenarioSpec, writes_files: bool) -> Vec<Warning> 
         traces(spec, writes_files),
         lossy_ethernet(spec),
         small_queues,
+        telemetry::silent_ports(spec),
         trimming::queues_that_drop(spec),
     ];
     single.into_iter().flatten().chain(sizes::cut_sizes(spec)).collect()

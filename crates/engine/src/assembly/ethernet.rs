@@ -220,6 +220,7 @@ impl Maker<'_> {
                 queues: OutputQueues::new(spec.arbiter, links.len(), classes, spec.strict_priority),
                 point: spec.congestion.as_ref().map(|it| (it.congestion_point(point, rate), it.sampler())),
                 record,
+                has_telemetry: self.ports.has_telemetry,
             }));
         }
         Ok(ports)

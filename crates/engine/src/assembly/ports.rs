@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forebay_qdisc::{Queue, Rate};
+use forebay_qdisc::{Discipline, Queue, Rate};
 use forebay_records::random::stream;
 
 use crate::assembly::graph::{Graph, Kind};
@@ -38,6 +38,8 @@ pub(crate) struct Ports<'a> {
     /// See [`Impaired::new`].
     pub first_pause: FlowId,
     pub watch: Option<&'a Watch>,
+    /// Whether packets take telemetry.
+    pub has_telemetry: bool,
 }
 
 /// The queue of a port, with its counters.
@@ -80,8 +82,7 @@ impl Ports<'_> {
             let no_queue =
                 || RunError::Invariant(format!("`{}` shares the state of no queue", self.links.name(number)));
             let CountedQueue { queue, record, .. } = queue.ok_or_else(no_queue)?;
-            let checkpoints = self.checkpoints(&record);
-            ports.push((number, QueuePort::new(link, checkpoints, record, queue.into_discipline())));
+            ports.push((number, self.queue_port(link, record, queue.into_discipline())));
         }
         let place = |link: LinkId| links.binary_search(&link).map_or(u32::MAX, |place| place as u32);
         let (table, way) = ways.table_of(node, place);
@@ -93,7 +94,7 @@ impl Ports<'_> {
     /// # Errors
     /// If the file of a trace cannot be created.
     pub fn link(&mut self, number: LinkId, way: Way) -> Result<MadeLink, RunError> {
-        let Self { links, graph, seed, measured, probes, traced, first_pause, watch } = self;
+        let Self { links, graph, seed, measured, probes, traced, first_pause, watch, .. } = self;
         let LinkParameters { edge, rate, propagation, .. } = links.all[number as usize];
         let mut link = Link::new(number, rate, propagation, graph.inputs[number as usize], way);
         let LinkExtras { queue, class_queues, trace, watched_flows, mut service, opportunities, framing, impairments } =
@@ -145,11 +146,21 @@ impl Ports<'_> {
     /// The port with `queue` at the sending end of `link`.
     fn port(&self, link: Link, queue: CountedQueue) -> Box<dyn Node> {
         let CountedQueue { queue, record, .. } = queue;
-        let checkpoints = self.checkpoints(&record);
         match queue {
-            Queue::Law(law) => Box::new(LawPort::new(link, checkpoints, record, law)),
-            Queue::Discipline(discipline) => Box::new(QueuePort::new(link, checkpoints, record, discipline)),
+            // A law decides on arrival. The queue behind a packet that leaves is not known then.
+            Queue::Law(law) if !self.has_telemetry => {
+                Box::new(LawPort::new(link, self.checkpoints(&record), record, law))
+            }
+            queue => Box::new(self.queue_port(link, record, queue.into_discipline())),
         }
+    }
+
+    fn queue_port(&self, link: Link, record: QueueRecord, discipline: Box<dyn Discipline<Packet>>) -> QueuePort {
+        let mut port = QueuePort::new(link, self.checkpoints(&record), record, discipline);
+        if self.has_telemetry {
+            port.append_telemetry();
+        }
+        port
     }
 
     /// At the end of warm-up, a port needs only its queue length. It decides about departures ahead of their time, and

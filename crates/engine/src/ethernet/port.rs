@@ -17,6 +17,7 @@ use crate::link::Link;
 use crate::link::service::ServiceRate;
 use crate::observe::queue_counters::QueueRecord;
 use crate::packet::Packet;
+use crate::router::port_telemetry::PortTelemetry;
 use crate::spec::LinkId;
 
 mod managed;
@@ -63,6 +64,8 @@ pub(crate) struct SwitchPort {
     length_integral: (u128, Time),
     /// Pause time before the last sample.
     paused_at_sample: Span,
+    /// If the network has packets that take telemetry.
+    pub telemetry: Option<Box<PortTelemetry>>,
 }
 
 pub(crate) struct SwitchPortParts {
@@ -75,12 +78,14 @@ pub(crate) struct SwitchPortParts {
     /// With the sampler of the scheme.
     pub point: Option<(Box<dyn CongestionPoint>, Sampler)>,
     pub record: QueueRecord,
+    pub has_telemetry: bool,
 }
 
 impl SwitchPort {
     pub fn new(parts: SwitchPortParts) -> Self {
         let (point, sampler) = parts.point.unzip();
-        let chooses = !parts.queues.is_fifo() || parts.managed.is_some();
+        // The queue behind a frame is known when the frame begins.
+        let chooses = !parts.queues.is_fifo() || parts.managed.is_some() || parts.has_telemetry;
         Self {
             free_at: Time::ZERO,
             first_end: Time::NEVER,
@@ -106,6 +111,7 @@ impl SwitchPort {
             sampler: sampler.unwrap_or_else(Sampler::none),
             length_integral: (0, Time::ZERO),
             paused_at_sample: Span::ZERO,
+            telemetry: parts.has_telemetry.then(Box::default),
         }
     }
 
@@ -240,6 +246,14 @@ impl SwitchPort {
         }
         self.departures.push(departure, packet);
         false
+    }
+
+    /// A frame begins. `queued_bytes` are in the memory of the output, with those of the frame.
+    pub fn append_telemetry(&mut self, packet: &Packet, start: Time, queued_bytes: u64, channels: &mut Channels) {
+        if let Some(telemetry) = &mut self.telemetry {
+            telemetry.queued_bytes = queued_bytes.saturating_sub(u64::from(packet.len_bytes()));
+            telemetry.sends(packet, start, self.link.rate(), &mut channels.tables);
+        }
     }
 
     /// Hands frames that begin before `until` to the link. Returns the next start.

@@ -28,6 +28,7 @@ fn frame(number: u32) -> Packet {
 
 fn port(arbiter: Arbiter, service: Vec<ServiceStep>) -> SwitchPort {
     SwitchPort::new(SwitchPortParts {
+        has_telemetry: false,
         control: ControlPort::new(PauseTx::new(FlowControl::None, LINE), PauseRx::new(false, LINE, Span::ZERO)),
         link: Link::new(0, LINE, Span::ZERO, 0, Way::to(0)),
         incoming: 1,

@@ -261,6 +261,10 @@ impl EthernetSwitch {
             } else {
                 self.entry(&packet).row()
             };
+            if self.ports[number].telemetry.is_some() {
+                let queued_bytes = self.memory.of_output(number);
+                self.ports[number].append_telemetry(&packet, start, queued_bytes, channels);
+            }
             if !self.ports[number].commit(&packet, start, class, row, now, channels) {
                 self.keep(number);
             }

@@ -61,6 +61,7 @@ fn switch(spec: &EthernetSwitchSpec, measured: MeasuredInterval, mut queue: Opti
         let rows = if number == 0 { Vec::new() } else { vec![0, 2] };
         let counters = QueueCounters::with_rows(measured, rows);
         SwitchPort::new(SwitchPortParts {
+            has_telemetry: false,
             control: ControlPort::new(PauseTx::new(spec.flow_control, LINE), PauseRx::new(false, LINE, spec.reaction)),
             link: Link::new(number, LINE, Span::ZERO, 0, Way::to(number)),
             incoming: PORTS as u32 + number,

@@ -15,6 +15,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use forebay_qdisc::{Ecn, Rate, Time};
+use forebay_rdma::Telemetry;
 use rand_pcg::Pcg64Mcg;
 
 use crate::host::endpoint::Endpoint;
@@ -24,6 +25,7 @@ use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::report::Report;
 use crate::observe::so_far::Show;
 use crate::packet::header::{Carried, Header};
+use crate::packet::side_tables::SideTables;
 use crate::packet::{FlowId, Packet, PacketFields, departure_stamp, flags};
 
 /// Payload of data without end: more than any run carries.
@@ -61,6 +63,8 @@ struct Queued {
     flags: u8,
     header: Header,
     wire_bytes: u32,
+    /// The slot of its telemetry, or 0.
+    telemetry: u32,
 }
 
 struct Sending<T: Transport> {
@@ -183,7 +187,7 @@ impl<T: Transport> Nic<T> {
 
     fn act_as_host(&mut self, now: Time) {
         if let Some(Control { place, header, wire_bytes }) = self.transport.on_host_timer(now) {
-            self.answer(place, header, wire_bytes);
+            self.answer(place, header, wire_bytes, 0);
         }
     }
 
@@ -201,7 +205,14 @@ impl<T: Transport> Nic<T> {
             && T::timer(sender) <= now
             && let Some((header, wire_bytes)) = T::on_timer(sender, &parts.message.network, now, &mut parts.rng)
         {
-            self.control.push_back(Queued { flow: parts.flow, class: parts.class, flags: 0, header, wire_bytes });
+            self.control.push_back(Queued {
+                flow: parts.flow,
+                class: parts.class,
+                flags: 0,
+                header,
+                wire_bytes,
+                telemetry: 0,
+            });
         }
         self.follow(place, now);
     }
@@ -232,9 +243,9 @@ impl<T: Transport> Nic<T> {
     }
 
     /// Queues a control packet to the source of a flow that ends here.
-    fn answer(&mut self, place: u32, header: Header, wire_bytes: u32) {
+    fn answer(&mut self, place: u32, header: Header, wire_bytes: u32, telemetry: u32) {
         let ReceivingParts { flow, class, .. } = self.receiving[place as usize].parts;
-        self.control.push_back(Queued { flow, class, flags: flags::ACK, header, wire_bytes });
+        self.control.push_back(Queued { flow, class, flags: flags::ACK, header, wire_bytes, telemetry });
     }
 
     /// Sends while the port is free.
@@ -268,8 +279,10 @@ impl<T: Transport> Nic<T> {
         *is_ready = false;
         let Some(sender) = sender else { return };
         let next = T::next_packet(sender, &parts.message.network, now, waiting, &mut parts.rng);
-        if let Some(Outgoing { header, wire_bytes, is_retransmission, is_trimmable }) = next {
-            let queued = Queued { flow: parts.flow, class: parts.class, flags: 0, header, wire_bytes };
+        if let Some(Outgoing { header, wire_bytes, is_retransmission, is_trimmable, takes_telemetry }) = next {
+            let tables = &mut out.channels.tables;
+            let telemetry = if takes_telemetry { tables.put_telemetry(Telemetry::new(self.line_rate)) } else { 0 };
+            let queued = Queued { flow: parts.flow, class: parts.class, flags: 0, header, wire_bytes, telemetry };
             let packet = self.send(queued, (Ecn::Capable0, is_trimmable), now, out);
             self.sending[place as usize].parts.counters.sent(&packet, is_retransmission);
         }
@@ -277,12 +290,12 @@ impl<T: Transport> Nic<T> {
     }
 
     fn send(&mut self, queued: Queued, (ecn, is_trimmable): (Ecn, bool), now: Time, out: &mut Outbox<'_>) -> Packet {
-        let Queued { flow, class, flags, header, wire_bytes } = queued;
+        let Queued { flow, class, flags, header, wire_bytes, telemetry } = queued;
         let packet = Packet::new(PacketFields {
             time: now,
             // Those of ACKs refer to other data.
             stamp: if flags & flags::ACK == 0 { departure_stamp(now) } else { 0 },
-            number: out.channels.tables.headers.put(Carried::from(header)),
+            number: out.channels.tables.put_header(header, telemetry),
             flow,
             len_bytes: wire_bytes as u16,
             flags: flags | flags::HEADER,
@@ -295,7 +308,7 @@ impl<T: Transport> Nic<T> {
         packet
     }
 
-    fn receive_data(&mut self, packet: &Packet, carried: &Carried) {
+    fn receive_data(&mut self, packet: &Packet, carried: &Carried, tables: &mut SideTables) {
         let place = self.places[packet.flow_id() as usize][1];
         let Receiving { parts, receiver } = &mut self.receiving[place as usize];
         let transport = &mut self.transport;
@@ -316,17 +329,21 @@ impl<T: Transport> Nic<T> {
             parts.counters.record.finished = Some(packet.time);
             transport.on_delivered(receiver);
         }
-        if let Some((header, wire_bytes)) = answer {
-            self.answer(place, header, wire_bytes);
+        // An answer returns the telemetry of its packet.
+        match answer {
+            Some((header, wire_bytes)) => self.answer(place, header, wire_bytes, carried.telemetry),
+            None => _ = tables.take_telemetry(carried.telemetry),
         }
     }
 
-    fn receive_answer(&mut self, packet: &Packet, carried: &Carried) {
+    fn receive_answer(&mut self, packet: &Packet, carried: &Carried, tables: &mut SideTables) {
         let place = self.places[packet.flow_id() as usize][0];
         let Sending { parts, sender, .. } = &mut self.sending[place as usize];
         parts.counters.count.acks_received += 1;
+        let telemetry = tables.take_telemetry(carried.telemetry);
+        let hops = telemetry.as_ref().map_or(&[][..], Telemetry::hops);
         if let Some(sender) = sender {
-            T::on_answer(sender, &parts.message.network, &carried.header, packet.time);
+            T::on_answer(sender, &parts.message.network, &carried.header, hops, packet.time);
         }
         self.follow(place, packet.time);
     }
@@ -340,11 +357,12 @@ impl<T: Transport> Endpoint for Nic<T> {
     fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         let now = packet.time;
         self.advance(now, out);
-        let carried = out.channels.tables.headers.take(packet.number());
+        let tables = &mut out.channels.tables;
+        let carried = tables.take_header(packet);
         if packet.is_ack() {
-            self.receive_answer(packet, &carried);
+            self.receive_answer(packet, &carried, tables);
         } else {
-            self.receive_data(packet, &carried);
+            self.receive_data(packet, &carried, tables);
         }
         self.transmit(now, out);
     }

@@ -63,10 +63,6 @@ pub(crate) struct Carried {
     pub header: Header,
     /// Whether its packet lost its payload at the port that leads to its destination.
     pub trimmed_at_last_hop: bool,
-}
-
-impl From<Header> for Carried {
-    fn from(header: Header) -> Self {
-        Self { header, trimmed_at_last_hop: false }
-    }
+    /// The slot of its telemetry; 0 if it takes none.
+    pub telemetry: u32,
 }

@@ -6,10 +6,12 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use forebay_qdisc::{Rate, Time};
+use forebay_rdma::Telemetry;
 use forebay_switching::congestion::Message;
 use forebay_tcp::SackBlocks;
 
-use crate::packet::header::Carried;
+use crate::packet::header::{Carried, Header};
 use crate::packet::{FlowId, Packet, ack_stamp};
 
 /// Values of packets in flight, by slot. Slot 0 is none.
@@ -62,7 +64,8 @@ pub struct AckOptions {
 pub struct SideTables {
     options: SideTable<AckOptions>,
     pub messages: SideTable<Message>,
-    pub headers: SideTable<Carried>,
+    headers: SideTable<Carried>,
+    telemetry: SideTable<Telemetry>,
     /// Flow numbers of the packets with messages.
     with_message: Range<FlowId>,
 }
@@ -73,6 +76,7 @@ pub struct Detached {
     options: VecDeque<AckOptions>,
     messages: VecDeque<Message>,
     headers: VecDeque<Carried>,
+    telemetry: VecDeque<Telemetry>,
 }
 
 impl SideTables {
@@ -110,11 +114,45 @@ impl SideTables {
         }
     }
 
+    /// Stores the header of a packet. Returns its slot.
+    #[inline]
+    pub fn put_header(&mut self, header: Header, telemetry: u32) -> u32 {
+        self.headers.put(Carried { header, trimmed_at_last_hop: false, telemetry })
+    }
+
+    /// Takes out the header of a packet. The slot of its telemetry is then the caller's.
+    #[inline]
+    pub fn take_header(&mut self, packet: &Packet) -> Carried {
+        self.headers.take(packet.number())
+    }
+
+    /// Stores telemetry. Returns its slot.
+    pub fn put_telemetry(&mut self, telemetry: Telemetry) -> u32 {
+        self.telemetry.put(telemetry)
+    }
+
+    /// Takes telemetry out of its slot; `None` of slot 0.
+    pub fn take_telemetry(&mut self, slot: u32) -> Option<Telemetry> {
+        (slot != 0).then(|| self.telemetry.take(slot))
+    }
+
+    /// A port of `rate`, which has sent `sent_bytes` and has `queued_bytes` in its queue, begins to send a packet.
+    /// Appends this to its telemetry, if it takes any.
+    pub fn append_telemetry(&mut self, packet: &Packet, now: Time, sent_bytes: u64, queued_bytes: u64, rate: Rate) {
+        if packet.has_header() && !packet.is_ack() {
+            let slot = self.headers.get_mut(packet.number()).telemetry;
+            if slot != 0 {
+                self.telemetry.get_mut(slot).append(now, sent_bytes, queued_bytes, rate);
+            }
+        }
+    }
+
     /// Frees what a packet that ends here has in the tables, but for its message.
     #[inline]
     pub fn release(&mut self, packet: &Packet) {
         if packet.has_header() {
-            self.headers.take(packet.number());
+            let Carried { telemetry, .. } = self.take_header(packet);
+            self.take_telemetry(telemetry);
         } else if packet.is_ack() && packet.stamp != 0 {
             self.take_options(packet.stamp);
         }
@@ -153,8 +191,12 @@ impl SideTables {
             return packet.with_number(self.messages.put(message));
         }
         if packet.has_header() {
-            let header = *self.headers.get_mut(packet.number());
-            return packet.with_number(self.headers.put(header));
+            let mut carried = *self.headers.get_mut(packet.number());
+            if carried.telemetry != 0 {
+                let telemetry = *self.telemetry.get_mut(carried.telemetry);
+                carried.telemetry = self.telemetry.put(telemetry);
+            }
+            return packet.with_number(self.headers.put(carried));
         }
         match self.options_of(packet).copied() {
             Some(options) => {
@@ -170,7 +212,9 @@ impl SideTables {
         if self.with_message.contains(&packet.flow_id()) {
             detached.messages.push_back(self.messages.take(packet.number()));
         } else if packet.has_header() {
-            detached.headers.push_back(self.headers.take(packet.number()));
+            let carried = self.take_header(packet);
+            detached.telemetry.extend(self.take_telemetry(carried.telemetry));
+            detached.headers.push_back(carried);
         } else if self.options_of(packet).is_some() {
             detached.options.push_back(self.take_options(packet.stamp));
         }
@@ -183,8 +227,12 @@ impl SideTables {
             return packet.with_number(self.messages.put(message));
         }
         if packet.has_header() {
-            let header = detached.headers.pop_front().expect("each header comes with its packet");
-            return packet.with_number(self.headers.put(header));
+            let mut carried = detached.headers.pop_front().expect("each header comes with its packet");
+            if carried.telemetry != 0 {
+                let telemetry = detached.telemetry.pop_front().expect("telemetry comes with its header");
+                carried.telemetry = self.telemetry.put(telemetry);
+            }
+            return packet.with_number(self.headers.put(carried));
         }
         if packet.is_ack() && ack_stamp::slot(packet.stamp) != 0 {
             let options = detached.options.pop_front().expect("the options come with their ACK");

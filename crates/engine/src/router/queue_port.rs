@@ -13,6 +13,7 @@ use crate::observe::reported::QueueReport;
 use crate::observe::so_far::{QueueName, Show};
 use crate::packet::Packet;
 use crate::router::counting_sink::CountingSink;
+use crate::router::port_telemetry::PortTelemetry;
 
 /// When a port serves its queue, relative to the arrivals of the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +38,8 @@ struct Sender {
     record: QueueRecord,
     /// Up to when the queue's length has been integrated.
     integrated: Time,
+    /// If the network has packets that take telemetry.
+    telemetry: Option<PortTelemetry>,
 }
 
 impl Sender {
@@ -66,13 +69,20 @@ impl Transmitter<Packet> for Connected<'_> {
         let is_last_hop = self.sender.link.leads_to_host();
         let QueueRecord { counters, rng, .. } = &mut self.sender.record;
         let mut sink = CountingSink { counters, channels: self.channels, now, arriving: None, is_last_hop };
-        queue.dequeue(&mut Cx { now, rng, sink: &mut sink })
+        let served = queue.dequeue(&mut Cx { now, rng, sink: &mut sink });
+        if let Some(telemetry) = &mut self.sender.telemetry {
+            telemetry.queued_bytes = queue.backlog().bytes;
+        }
+        served
     }
 
     #[inline]
     fn transmit(&mut self, packet: Packet, now: Time) -> Time {
-        let Self { sender: Sender { link, record, .. }, channels } = self;
+        let Self { sender: Sender { link, record, telemetry, .. }, channels } = self;
         record.counters.departure(&packet, now);
+        if let Some(telemetry) = telemetry {
+            telemetry.sends(&packet, now, link.rate(), &mut channels.tables);
+        }
         link.send(&packet, now, channels);
         link.free_at
     }
@@ -85,8 +95,13 @@ impl QueuePort {
         record: QueueRecord,
         discipline: Box<dyn Discipline<Packet>>,
     ) -> Self {
-        let sender = Sender { link, record, integrated: Time::ZERO };
+        let sender = Sender { link, record, integrated: Time::ZERO, telemetry: None };
         Self { checkpoints, discipline, server: Server::default(), sender, chooses_at: None }
+    }
+
+    /// Appends telemetry to the packets that take it.
+    pub fn append_telemetry(&mut self) {
+        self.sender.telemetry = Some(PortTelemetry::default());
     }
 
     /// Serves everything that comes before the arrivals at `now`.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forebay_qdisc::{Ecn, Span, Time};
-use forebay_rdma::{NDP_HEADER_BYTES, NdpNetwork, ROCE_ANSWER_BYTES, RoceNetwork, UEC_HEADER_BYTES, UecNetwork};
+use forebay_rdma::{NDP_HEADER_BYTES, NdpNetwork, RoceNetwork, UEC_HEADER_BYTES, UecNetwork};
 use forebay_switching::Bytes;
 use forebay_tcp::TcpConfig;
 
@@ -108,7 +108,7 @@ impl RdmaTransport {
         match self {
             Self::Uec(_) => UEC_HEADER_BYTES,
             Self::Ndp(_) => NDP_HEADER_BYTES,
-            Self::Roce(network) => ROCE_ANSWER_BYTES.min(network.config.header.0 as u32 + 1),
+            Self::Roce(network) => network.config.answer_bytes().min(network.config.header_bytes() as u32 + 1),
         }
     }
 }
@@ -173,6 +173,12 @@ pub enum Transport {
 }
 
 impl Transport {
+    /// Whether switches append telemetry to its packets.
+    pub(crate) fn takes_telemetry(&self) -> bool {
+        matches!(self, Self::Message(Message { transport: RdmaTransport::Roce(network), .. })
+            if network.config.control.takes_telemetry())
+    }
+
     /// The least length of its data packets and of its ACKs in bytes on the wire; `None` if it has no ACKs. Those of a
     /// ping are its answers.
     pub(crate) fn least_bytes(&self) -> (u32, Option<u32>) {

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::RdmaControl;
 use crate::controller::Setup;
+use crate::telemetry::Hop;
 
 /// A path of five hops at 100 Gb/s.
 pub(crate) fn setup() -> Setup {
@@ -50,14 +51,14 @@ pub(crate) fn congestion(now: Time) -> CongestionSample {
 #[test]
 fn names_and_defaults_are_valid() {
     let names: alloc::vec::Vec<_> = RdmaControl::every().iter().map(RdmaControl::name).collect();
-    assert_eq!(names, ["dcqcn", "dcqcn_paper", "dctcp", "patched_timely", "swift", "timely"]);
+    assert_eq!(names, ["dcqcn", "dcqcn_paper", "dctcp", "hpcc", "patched_timely", "swift", "timely"]);
     assert!(RdmaControl::every().iter().all(|control| control.validate().is_ok()));
 }
 
 /// An event of a controller.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    Ack { round_trip_ns: u64, bytes: u64, mark: bool },
+    Ack { round_trip_ns: u64, bytes: u64, mark: bool, hop: (u64, u64) },
     Notification,
     Loss,
     Timeout,
@@ -67,8 +68,8 @@ enum Event {
 
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
-        4 => (0_u64..10_000_000, 0_u64..100_000, any::<bool>()).prop_map(
-            |(round_trip_ns, bytes, mark)| Event::Ack { round_trip_ns, bytes, mark }
+        4 => (0_u64..10_000_000, 0_u64..100_000, any::<bool>(), (any::<u64>(), any::<u64>())).prop_map(
+            |(round_trip_ns, bytes, mark, hop)| Event::Ack { round_trip_ns, bytes, mark, hop }
         ),
         2 => Just(Event::Notification),
         1 => Just(Event::Loss),
@@ -92,7 +93,7 @@ proptest! {
             for &(wait, event) in &events {
                 now += Span::from_picoseconds(wait);
                 match event {
-                    Event::Ack { round_trip_ns, bytes, mark } => {
+                    Event::Ack { round_trip_ns, bytes, mark, hop } => {
                         acknowledged += bytes;
                         let round_trip = Span::from_nanoseconds(round_trip_ns);
                         let sample = AckSample {
@@ -103,7 +104,8 @@ proptest! {
                             marked_segments: f64::from(u8::from(mark)),
                             ..ack_after(round_trip, acknowledged, acknowledged + 50_000)
                         };
-                        controller.on_ack(&sample, &mut control);
+                        let hop = Hop::record(now, hop.0, hop.1, Rate::megabits(100_000), 4).unwrap();
+                        controller.on_acknowledgement(&sample, &[hop, hop], &mut control);
                     }
                     Event::Notification => controller.on_ecn(&congestion(now), &mut control),
                     Event::Loss => controller.on_loss(&congestion(now), &mut control),

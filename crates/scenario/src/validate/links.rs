@@ -1,11 +1,11 @@
 //! Links and their queues.
 
 use forebay_document::{Invalid, Path};
-use forebay_units::{QueueSize, Span};
+use forebay_units::{QueueSize, Rate, Span};
 
 use super::check::{DAY, LONGEST_RUN, Validity, check_fraction, check_rate, check_span, out_of_bounds, require};
 use super::probes::watched_flow;
-use forebay_rdma::{NDP_HEADER_BYTES, NdpConfig, ROCE_ANSWER_BYTES, UEC_HEADER_BYTES, UecConfig};
+use forebay_rdma::{NDP_HEADER_BYTES, NdpConfig, UEC_HEADER_BYTES, UecConfig, telemetry_can_name};
 
 use crate::plan::outline::{Links, Outline, Traffic};
 use crate::schema::{
@@ -43,7 +43,7 @@ impl<'s> Largest<'s> {
             Transport::Tcp(config) => config.ack_bytes(),
             Transport::Uec(_) => u64::from(UEC_HEADER_BYTES),
             Transport::Ndp(_) => u64::from(NDP_HEADER_BYTES),
-            Transport::Roce(_) => u64::from(ROCE_ANSWER_BYTES),
+            Transport::Roce(config) => config.answer_bytes().into(),
             // The answers of a ping are as long as its packets.
             Transport::Udp(udp) if udp.is_ping() => udp.packet.mean().0,
             Transport::Udp(_) | Transport::Cells(_) | Transport::Frames(_) => 0,
@@ -82,6 +82,7 @@ fn data_packet(transport: &Transport) -> u64 {
 
 fn link(spec: &LinkSpec, largest: u64, outline: &Outline<'_>, path: &Path) -> Validity {
     check_rate(spec.rate, &path.key("rate"))?;
+    telemetry(spec.rate, &outline.spec.flows, path)?;
     check_span(&spec.delay, DAY, &path.key("delay"))?;
     service(&spec.service, &path.key("service"))?;
     if let Some(trace) = &spec.trace {
@@ -103,6 +104,16 @@ fn link(spec: &LinkSpec, largest: u64, outline: &Outline<'_>, path: &Path) -> Va
         lost_packets(lost, outline, &path.key("impairments.lose").index(index))?;
     }
     spec.queue.as_ref().map_or(Ok(()), |queue| self::queue(queue, spec, largest, &path.key("queue")))
+}
+
+/// Checks that telemetry can name the rate of a link, if flows take any.
+fn telemetry(rate: Rate, flows: &[FlowGroup], path: &Path) -> Validity {
+    let takes =
+        |group: &&FlowGroup| matches!(&group.transport, Transport::Roce(config) if config.control.takes_telemetry());
+    let Some(group) = flows.iter().find(takes) else { return Ok(()) };
+    let message = || format!("a rate of {rate}, for which the telemetry of HPCC (`{}`) has no code", group.name);
+    let label = "expected 25, 50, 100, 200 or 400 Gb/s";
+    require(telemetry_can_name(rate), || path.key("rate"), message, label)
 }
 
 /// The bounds of the bytes of an opportunity.

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod clos;
+mod hpcc;
 mod mixed;
 mod patterns;
 mod sizes;

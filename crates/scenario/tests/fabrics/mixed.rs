@@ -12,7 +12,7 @@ const LOSSLESS: &str = r#"
 switch.ethernet_switch = { memory = "4 MB", pause = { high = "120 KB", low = "60 KB" } }
 adapter = { pause = { high = "60 KB", low = "30 KB" } }"#;
 
-const TRANSPORTS: [&str; 12] = [
+const TRANSPORTS: [&str; 14] = [
     "tcp = {}",
     "uec = {}",
     "uec = { control = \"rccc\" }",
@@ -24,6 +24,8 @@ const TRANSPORTS: [&str; 12] = [
     "roce = { control = \"dcqcn_paper\", window = \"variable\" }",
     "roce = { control = \"timely\", window = \"none\", recovery = \"irn\" }",
     "roce = { control = \"swift\" }",
+    "roce = { control = \"hpcc\" }",
+    "roce = { control = { hpcc = { max_stage = 5 } }, recovery = \"irn\" }",
     "roce = { control = \"dctcp\", recovery = \"irn\" }",
 ];
 
@@ -42,7 +44,7 @@ struct Case {
 fn case() -> impl Strategy<Value = Case> {
     let message = (0..TRANSPORTS.len(), 0_u32..16, 1_u64..200_000, 0_u64..100);
     let messages = prop::collection::vec(message, 1..8);
-    (1_u32..4, 1_u32..4, 1_u32..4, prop::sample::select(vec![10_u64, 100]), messages, any::<bool>(), any::<u64>())
+    (1_u32..4, 1_u32..4, 1_u32..4, prop::sample::select(vec![25_u64, 100]), messages, any::<bool>(), any::<u64>())
         .prop_map(|(leaves, spines, hosts, gigabits, messages, is_sprayed, seed)| Case {
             leaves: if hosts == 1 { leaves.max(2) } else { leaves },
             spines,

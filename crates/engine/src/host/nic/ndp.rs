@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forebay_qdisc::{Rate, Time};
-use forebay_rdma::{NDP_HEADER_BYTES, NdpNetwork, NdpPacket, NdpPullQueue, NdpReceiver, NdpSender};
+use forebay_rdma::{Hop, NDP_HEADER_BYTES, NdpNetwork, NdpPacket, NdpPullQueue, NdpReceiver, NdpSender};
 use rand_pcg::rand_core::Rng;
 
 use crate::host::nic::transport::{Arrival, Control, Message, Outgoing, Pulled, Transport};
@@ -66,7 +66,13 @@ impl Transport for Ndp {
     ) -> Option<Outgoing> {
         let packet = sender.next_packet(now, rng, network)?;
         let NdpPacket { wire_bytes, is_retransmission, .. } = packet;
-        Some(Outgoing { header: Header::NdpData(packet), wire_bytes, is_retransmission, is_trimmable: true })
+        Some(Outgoing {
+            header: Header::NdpData(packet),
+            wire_bytes,
+            is_retransmission,
+            is_trimmable: true,
+            takes_telemetry: false,
+        })
     }
 
     fn is_complete(sender: &NdpSender, network: &NdpNetwork) -> bool {
@@ -85,7 +91,7 @@ impl Transport for Ndp {
         u64::from(sender.timeouts())
     }
 
-    fn on_answer(sender: &mut NdpSender, network: &NdpNetwork, header: &Header, now: Time) {
+    fn on_answer(sender: &mut NdpSender, network: &NdpNetwork, header: &Header, _telemetry: &[Hop], now: Time) {
         match header {
             Header::NdpReply(reply) => sender.on_reply(reply, now, network),
             Header::NdpPull(number, _) => sender.on_pull(*number, now, network),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use forebay_qdisc::{Rate, Time};
 use forebay_rdma::{
-    Acknowledgement, DataPacket, GoBackNReceiver, IrnReceiver, Next, QueuePair, ROCE_ANSWER_BYTES, Recovery, Reply,
-    ReplyKind, RoceNetwork,
+    Acknowledgement, DataPacket, GoBackNReceiver, Hop, IrnReceiver, Next, QueuePair, Recovery, Reply, ReplyKind,
+    RoceNetwork,
 };
 use rand_pcg::rand_core::Rng;
 
@@ -81,7 +81,8 @@ impl Transport for Roce {
         let Next::Send(packet) = sender.pair.next_packet(now, &network.config) else { return None };
         let DataPacket { wire_bytes, is_retransmission, .. } = packet;
         let header = Header::RoceData(packet, sender.entropy);
-        Some(Outgoing { header, wire_bytes, is_retransmission, is_trimmable: false })
+        let takes_telemetry = network.config.control.takes_telemetry();
+        Some(Outgoing { header, wire_bytes, is_retransmission, is_trimmable: false, takes_telemetry })
     }
 
     fn is_complete(sender: &Sender, _network: &RoceNetwork) -> bool {
@@ -101,7 +102,7 @@ impl Transport for Roce {
         u64::from(sender.pair.repairs().1)
     }
 
-    fn on_answer(sender: &mut Sender, network: &RoceNetwork, header: &Header, now: Time) {
+    fn on_answer(sender: &mut Sender, network: &RoceNetwork, header: &Header, telemetry: &[Hop], now: Time) {
         let Header::RoceAnswer(RoceAnswer { reply, sent_at }) = header else { return };
         let Reply { kind, cumulative, selective, notifies, .. } = *reply;
         if kind == ReplyKind::None {
@@ -109,7 +110,7 @@ impl Transport for Roce {
         } else {
             let is_nack = kind == ReplyKind::Nack;
             let sent_at = Some(*sent_at);
-            let ack = Acknowledgement { cumulative, is_nack, selective, notifies, sent_at };
+            let ack = Acknowledgement { cumulative, is_nack, selective, notifies, sent_at, telemetry };
             sender.pair.on_ack(&ack, now, &network.config);
         }
         if sender.pair.takes_new_path() {
@@ -136,7 +137,7 @@ impl Transport for Roce {
         receiver.payload_bytes += reply.new_bytes;
         let is_empty = reply.kind == ReplyKind::None && !reply.notifies;
         let answer = RoceAnswer { reply, sent_at: arrival.sent_at };
-        (!is_empty).then_some((Header::RoceAnswer(answer), ROCE_ANSWER_BYTES))
+        (!is_empty).then_some((Header::RoceAnswer(answer), config.answer_bytes()))
     }
 
     fn payload_bytes(receiver: &Receiver) -> u64 {

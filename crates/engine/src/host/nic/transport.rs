@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use forebay_qdisc::{Rate, Span, Time};
+use forebay_rdma::Hop;
 use rand_pcg::rand_core::Rng;
 
 use crate::packet::header::Header;
@@ -15,6 +16,8 @@ pub(crate) struct Outgoing {
     pub is_retransmission: bool,
     /// Whether a switch may cut off its payload.
     pub is_trimmable: bool,
+    /// Whether switches append telemetry.
+    pub takes_telemetry: bool,
 }
 
 /// A control packet to the other end of a flow.
@@ -102,8 +105,8 @@ pub(crate) trait Transport: Send + Sized {
 
     fn timeouts(sender: &Self::Sender) -> u64;
 
-    /// An answer has arrived.
-    fn on_answer(sender: &mut Self::Sender, network: &Self::Network, header: &Header, now: Time);
+    /// An answer has arrived, with the telemetry of the packet that caused it.
+    fn on_answer(sender: &mut Self::Sender, network: &Self::Network, header: &Header, telemetry: &[Hop], now: Time);
 
     /// When the sender acts by itself.
     fn timer(sender: &Self::Sender) -> Time;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use forebay_qdisc::{Rate, Span, Time};
 use forebay_rdma::{
-    OversubscribedControl, PullPacer, SenderControl, TrimReply, UEC_HEADER_BYTES, UecNetwork, UecNext, UecPacket,
+    Hop, OversubscribedControl, PullPacer, SenderControl, TrimReply, UEC_HEADER_BYTES, UecNetwork, UecNext, UecPacket,
     UecReceiver, UecSender,
 };
 use rand_pcg::rand_core::Rng;
@@ -119,7 +119,13 @@ impl Transport for Uec {
         let UecNext::Send(packet) = sender.next_packet(now, ready, rng, network) else { return None };
         let UecPacket { wire_bytes, is_retransmission, .. } = packet;
         let is_trimmable = network.has_trimming;
-        Some(Outgoing { header: Header::UecData(packet), wire_bytes, is_retransmission, is_trimmable })
+        Some(Outgoing {
+            header: Header::UecData(packet),
+            wire_bytes,
+            is_retransmission,
+            is_trimmable,
+            takes_telemetry: false,
+        })
     }
 
     fn is_complete(sender: &UecSender, _network: &UecNetwork) -> bool {
@@ -138,7 +144,7 @@ impl Transport for Uec {
         u64::from(sender.timeouts())
     }
 
-    fn on_answer(sender: &mut UecSender, network: &UecNetwork, header: &Header, now: Time) {
+    fn on_answer(sender: &mut UecSender, network: &UecNetwork, header: &Header, _telemetry: &[Hop], now: Time) {
         match header {
             Header::UecAck(ack) => sender.on_ack(ack, now, network),
             Header::UecNack(nack) => sender.on_nack(nack, now, network),

@@ -1,0 +1,66 @@
+//! Controllers that follow the telemetry of switches, where a switch reports none.
+
+use forebay_records::Warning;
+
+use crate::plan::PlannedKind;
+use crate::plan::outline::Outline;
+use crate::schema::{ScenarioSpec, Transport};
+
+/// A warning where a port of a router or of a crossbar, which HPCC may follow, reports nothing.
+pub(super) fn silent_ports(spec: &ScenarioSpec) -> Option<Warning> {
+    let takes =
+        |transport: &Transport| matches!(transport, Transport::Roce(config) if config.control.takes_telemetry());
+    let group = spec.flows.iter().find(|group| takes(&group.transport))?;
+    let outline = Outline::new(spec);
+    let ([from, _], link) = outline.ways().find(|([from, _], direction)| match outline.kind(*from) {
+        PlannedKind::Router => direction.spec.queue.is_none(),
+        PlannedKind::Crossbar(_) => true,
+        PlannedKind::Host | PlannedKind::Adapter(_) | PlannedKind::EthernetSwitch(_) => false,
+    })?;
+    let (why, remedy) = match outline.kind(from) {
+        PlannedKind::Router => ("has no queue", "give every link of a router a queue, such as `drop_tail`"),
+        _ => ("leaves a crossbar", "use routers or Ethernet switches"),
+    };
+    Some(Warning {
+        text: format!(
+            "`{}` follows the telemetry of switches, but `{}` {why} and appends none: HPCC does not see that port",
+            group.name,
+            link.link_name("")
+        ),
+        remedy: remedy.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Scenario;
+
+    fn texts(queue: &str, control: &str) -> Vec<String> {
+        let text = format!(
+            r#"
+            duration = "1 ms"
+            [topology.leaf_spine]
+            leaves = 2
+            spines = 1
+            hosts = 1
+            host_link = {{ rate = "100 Gbps", delay = "1 us" {queue} }}
+            [[flows]]
+            name = "m"
+            from = "host0"
+            to = "host1"
+            transport.roce = {{ control = "{control}" }}
+            "#
+        );
+        let scenario = Scenario::load(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+        super::silent_ports(scenario.spec()).into_iter().map(|warning| warning.text).collect()
+    }
+
+    #[test]
+    fn a_port_without_a_queue_is_named() {
+        let expected = "`m` follows the telemetry of switches, but `leaf0.port0` has no queue and appends none: HPCC \
+                        does not see that port";
+        assert_eq!(texts("", "hpcc"), [expected]);
+        assert_eq!(texts(", queue = \"drop_tail\"", "hpcc"), [""; 0]);
+        assert_eq!(texts("", "dcqcn"), [""; 0]);
+    }
+}
