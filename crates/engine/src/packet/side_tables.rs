@@ -11,6 +11,7 @@ use forebay_rdma::Telemetry;
 use forebay_switching::congestion::Message;
 use forebay_tcp::SackBlocks;
 
+use crate::driver::prefetch::prefetch;
 use crate::packet::header::{Carried, Header};
 use crate::packet::{FlowId, Packet, ack_stamp};
 
@@ -124,6 +125,16 @@ impl SideTables {
     #[inline]
     pub fn take_header(&mut self, packet: &Packet) -> Carried {
         self.headers.take(packet.number())
+    }
+
+    /// Prefetches the header of a packet that is about to be taken.
+    #[inline]
+    pub fn prefetch_header(&self, packet: &Packet) {
+        if packet.has_header()
+            && let Some(carried) = self.headers.slots.get((packet.number() as usize).wrapping_sub(1))
+        {
+            prefetch(carried);
+        }
     }
 
     /// Stores telemetry. Returns its slot.
