@@ -38,6 +38,10 @@ SUITE = {
     "breathe": Goal(times_ns2=8),
     "d": Goal(22, memory_mb=300, instructions_per_hop=450),
     "e": Goal(20, least_mhops_per_cpu_s=15),
+    # Two thirds of the goal of c.
+    "f": Goal(47, times_faster_with_two_threads=1.2),
+    # The required goal of e.
+    "f-lossless": Goal(15),
 }
 
 FLOWS_JUDGED = 100_000
