@@ -1,7 +1,8 @@
 //! From the description of a network to the nodes that the driver runs.
 //!
 //! A router is a node of the driver for each of its ports, a crossbar is one for its fabric and one for each output. An
-//! Ethernet switch is one, an adapter is one. Hosts are in groups.
+//! Ethernet switch is one, an adapter is one. Hosts are in groups. A router whose path policy has state is one more, in
+//! front of its ports.
 //!
 //! | file | contents |
 //! |---|---|
@@ -31,6 +32,7 @@ use forebay_records::StringColumn;
 use forebay_records::random::stream;
 use forebay_switching::PathPolicyConfig;
 use forebay_tcp::RecoveryKind;
+use rand_pcg::Pcg64Mcg;
 
 use crate::assembly::channels::{ChannelFinder, FoundChannels, LinkUse};
 use crate::assembly::graph::Graph;
@@ -57,6 +59,7 @@ use crate::observe::queue_series::QueueSeries;
 use crate::observe::transfers::SharedTable;
 use crate::packet::FlowId;
 use crate::packet::side_tables::SideTables;
+use crate::router::path_chooser::PathChooser;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
 use crate::spec::{
@@ -206,6 +209,10 @@ impl<'a> Maker<'a> {
             let node = self.ports.make(plan.clone(), &mut self.ways)?;
             nodes.push(PlacedNode { node, arrivals: Arrivals::AnyOrder(self.sending_salts(sender, &at_ports)) });
         }
+        for &node in &self.nodes.choosing {
+            let arrivals = Arrivals::AnyOrder(self.sending_salts(node, &at_ports));
+            nodes.push(PlacedNode { node: Box::new(self.path_chooser(node)), arrivals });
+        }
         for (node, spec) in std::mem::take(&mut self.crossbars) {
             let arrivals = Arrivals::AnyOrder(self.salts_into(node));
             nodes.push(PlacedNode { node: Box::new(self.crossbar(spec, node)), arrivals });
@@ -338,6 +345,17 @@ impl<'a> Maker<'a> {
         hosts(group, make, |endpoint| endpoints.bulk_end(endpoint), Arc::clone(endpoint_of))
     }
 
+    /// The node that chooses among the ports of a router, or of a host with several links.
+    fn path_chooser(&self, node: NodeIndex) -> PathChooser {
+        let ways = self.graph.out.of(node).iter().map(|&link| self.ways.to(link)).collect();
+        PathChooser::new(self.ways.node_table(node, self.path_stream(node)), ways)
+    }
+
+    /// The random stream of the path policy of a node.
+    pub(super) fn path_stream(&self, node: NodeIndex) -> Pcg64Mcg {
+        stream(self.seed, &format!("node/{}/paths", &self.names[node as usize]))
+    }
+
     /// The fabric of a node, with counters for each of its inputs.
     fn crossbar(&mut self, spec: CrossbarSpec, node: NodeIndex) -> Crossbar {
         let Self { seed, measured, probes, graph, .. } = *self;
@@ -352,9 +370,9 @@ impl<'a> Maker<'a> {
         let record = (0..spec.ports).map(record).collect();
         let rng = stream(seed, &format!("switch/{name}"));
         let checkpoints = Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
-        let (table, to_output) = self.ways.table_of(node, |link| graph.outputs[link as usize]);
+        let table = self.ways.node_table(node, self.path_stream(node));
         let ways = graph.out.of(node).iter().map(|&link| self.ways.to(link)).collect();
         let recorder = self.ports.watch.map(|watch| Box::new(PhaseRecorder::new(watch, &name, spec.ports)));
-        Crossbar::new(CrossbarParts { name, spec, record, table, to_output, ways, rng, checkpoints, recorder })
+        Crossbar::new(CrossbarParts { name, spec, record, table, ways, rng, checkpoints, recorder })
     }
 }

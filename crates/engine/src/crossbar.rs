@@ -10,7 +10,8 @@ use forebay_switching::{Matching, Speedup};
 use rand_pcg::Pcg64Mcg;
 
 use crate::driver::node::{Channels, Node, NodeId, just_before};
-use crate::driver::routes::{ForwardingTable, Way};
+use crate::driver::node_table::NodeTable;
+use crate::driver::routes::Way;
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::phase_recorder::PhaseRecorder;
 use crate::observe::queue_counters::QueueRecord;
@@ -35,9 +36,7 @@ pub(crate) struct CrossbarParts {
     pub spec: CrossbarSpec,
     /// The counters of each input.
     pub record: Vec<QueueRecord>,
-    /// Packets find the numbers of their outputs there, by `to_output`.
-    pub table: ForwardingTable,
-    pub to_output: Way,
+    pub table: NodeTable,
     /// Where the queue of each output is.
     pub ways: Vec<Way>,
     pub rng: Pcg64Mcg,
@@ -52,9 +51,7 @@ pub(crate) struct Crossbar {
     waiting: Inputs,
     /// Packets at all inputs.
     total: u64,
-    /// The output for each destination.
-    table: ForwardingTable,
-    to_output: Way,
+    table: NodeTable,
     /// Where the queue of each output is.
     ways: Vec<Way>,
     matching: Matching,
@@ -71,7 +68,7 @@ pub(crate) struct Crossbar {
 
 impl Crossbar {
     pub fn new(parts: CrossbarParts) -> Self {
-        let CrossbarParts { name, spec, record, table, to_output, ways, rng, checkpoints, recorder } = parts;
+        let CrossbarParts { name, spec, record, table, ways, rng, checkpoints, recorder } = parts;
         let CrossbarSpec { ports, inputs: waiting, slot, speedup } = spec;
         let input =
             |(record, number)| Input { name: format!("{name}/input-{number}"), record, backlog: Backlog::default() };
@@ -80,7 +77,6 @@ impl Crossbar {
             waiting,
             total: 0,
             table,
-            to_output,
             ways,
             matching: Matching::new(ports),
             slot,
@@ -108,10 +104,10 @@ impl Crossbar {
     /// A packet has come to its input.
     #[inline]
     fn admit(&mut self, packet: &Packet, channels: &mut Channels) {
-        let Self { inputs, waiting, table, to_output, total, .. } = self;
+        let Self { inputs, waiting, table, total, .. } = self;
         let number = packet.input() as usize;
         let input = &mut inputs[number];
-        let output = table.look_up(*to_output, packet, &channels.routes.destinations, &channels.tables) as usize;
+        let output = table.output_of(packet, channels);
         let refused = match waiting {
             Inputs::VirtualOutputQueues(queues, _) => queues.push(number, output, *packet).is_err(),
             Inputs::Fifos(queues) => queues.push(number, output, *packet).is_err(),

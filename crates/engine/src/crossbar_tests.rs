@@ -5,7 +5,7 @@ use forebay_switching::{InputFifos, IslipConfig, SchedulerConfig, VirtualOutputQ
 
 use super::*;
 use crate::driver::one_node::{OneNode, no_checkpoints, record};
-use crate::driver::routes::TableBuilder;
+use crate::driver::routes::{Among, TableBuilder};
 
 const PORTS: usize = 2;
 
@@ -19,14 +19,13 @@ fn bench(inputs: Inputs) -> OneNode {
     let mut table = TableBuilder::default();
     let next_hops: [&[u32]; 4] = [&[0], &[1], &[0], &[1]];
     let to_output =
-        table.add_by_destination(0..4, |_, destination| next_hops[destination as usize], |output| output, None);
+        table.add_by_destination(0..4, |_, destination| next_hops[destination as usize], |output| output, Among::First);
     let speedup = "1".parse().expect("a speedup");
     let crossbar = Crossbar::new(CrossbarParts {
         name: "switch".into(),
         spec: CrossbarSpec { ports: PORTS, inputs, slot: Span::from_milliseconds(1), speedup },
         record: vec![record(), record()],
-        table: table.finish(),
-        to_output,
+        table: NodeTable::new(table.finish(), to_output),
         ways: vec![Way::to(1), Way::to(2)],
         rng: stream(1, "switch"),
         checkpoints: no_checkpoints(),

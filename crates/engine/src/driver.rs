@@ -9,6 +9,7 @@ pub(crate) mod feeders;
 mod flow_info;
 pub(crate) mod inbox;
 pub(crate) mod node;
+pub(crate) mod node_table;
 #[cfg(test)]
 pub(crate) mod one_node;
 pub(crate) mod order;

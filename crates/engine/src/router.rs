@@ -2,6 +2,7 @@
 
 mod counting_sink;
 pub(crate) mod law_port;
+pub(crate) mod path_chooser;
 pub(crate) mod plain_port;
 pub(crate) mod port_telemetry;
 pub(crate) mod queue_port;

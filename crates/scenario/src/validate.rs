@@ -12,6 +12,7 @@ mod frames;
 pub(crate) mod graph;
 pub(crate) mod home;
 mod links;
+mod paths;
 mod patterns;
 mod probes;
 mod reach;
@@ -51,6 +52,7 @@ pub(crate) fn validate(spec: &ScenarioSpec) -> Validity {
         congestion::tags(&outline, ethernet)?;
     }
     links::validate(&outline)?;
+    paths::validate(&outline)?;
     probes::validate(&outline, &root)
 }
 

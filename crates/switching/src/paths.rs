@@ -1,22 +1,29 @@
 //! The interface of a path policy, and its choice by configuration.
 //!
-//! A packet at a node with several next hops on paths of the same least metric takes one of them. A policy here keeps
-//! no state: flow and time decide.
+//! A packet at a node with several next hops on paths of the same least metric takes one of them. A [`PathPolicy`]
+//! keeps no state: flow and time decide, so that anyone may ask, at any time. A [`StatefulPolicy`] is asked by its node
+//! alone, once for each packet, in the order of arrivals.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 mod ecmp;
+mod flowlet;
+mod flows;
+mod round_robin;
 mod single;
 mod spray;
 
 pub use ecmp::{EcmpConfig, EcmpSalt};
+pub use flowlet::FlowletConfig;
 pub use single::SingleConfig;
-pub use spray::SprayConfig;
+pub use spray::{SprayConfig, SprayOrder};
 
 use forebay_units::Time;
+use rand_core::Rng;
 
-/// Chooses among equal paths at one node.
+/// Chooses among equal paths at one node, without state.
 pub trait PathPolicy: Send + Sync + core::fmt::Debug {
     /// The next hop, below `paths`, which is 2 or more, of a packet that comes to the node at `now`. `entropy` is a
     /// hash of the flow and its direction.
@@ -28,9 +35,49 @@ pub trait PathPolicy: Send + Sync + core::fmt::Debug {
     }
 }
 
+/// A packet that comes to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathPacket {
+    /// When it comes.
+    pub now: Time,
+    /// Its flow and direction.
+    pub flow: u32,
+}
+
+/// The next hops of a packet: two or more.
+#[derive(Clone, Copy, Debug)]
+pub struct EqualPaths<'a> {
+    /// The number of this set of ports at the node.
+    pub set: usize,
+    /// The ports of the node, in rising order.
+    pub ports: &'a [u32],
+}
+
+/// Chooses among equal paths at one node, by the packets that came there before.
+pub trait StatefulPolicy: Send + core::fmt::Debug {
+    /// The place of the next hop in `paths.ports`. `rng` is the node's own random stream.
+    fn choose(&mut self, packet: PathPacket, paths: EqualPaths<'_>, rng: &mut dyn Rng) -> usize;
+}
+
+/// The policy of one node.
+#[derive(Debug)]
+pub enum NodePolicy {
+    /// The first path always.
+    First,
+    /// A policy without state.
+    Stateless(Arc<dyn PathPolicy>),
+    /// A policy with state, which the node must own.
+    Stateful(Box<dyn StatefulPolicy>),
+}
+
+/// A uniform draw below `bound`, which is positive.
+fn draw_below(bound: usize, rng: &mut dyn Rng) -> usize {
+    // The product's upper half; its bias is below 2^-32 times the bound.
+    ((rng.next_u64() >> 32) * bound as u64 >> 32) as usize
+}
+
 /// Declares [`PathPolicyConfig`]. An entry is the description in the schema, then the variant, the name in a scenario,
-/// and the configuration in its module. There `build` creates the policy of a node from the node's salt; `None` takes
-/// the first path always.
+/// and the configuration in its module. There `build` creates the policy of a node from the node's salt.
 macro_rules! path_policies {
     ($($(#[$description:meta])* $variant:ident, $name:literal, $module:ident::$config:ident;)*) => {
         /// Which of several equal paths a packet takes: exactly one of these.
@@ -65,9 +112,9 @@ macro_rules! path_policies {
                 alloc::vec![$(Self::$variant(Default::default())),*]
             }
 
-            /// The policy at a node with this salt; `None` if it takes the first path always.
+            /// The policy at a node with this salt.
             #[must_use]
-            pub fn build(&self, salt: u32) -> Option<Arc<dyn PathPolicy>> {
+            pub fn build(&self, salt: u32) -> NodePolicy {
                 match self {
                     $(Self::$variant(config) => $module::build(config, salt),)*
                 }
@@ -89,8 +136,10 @@ path_policies! {
     Single, "single", single::SingleConfig;
     /// Equal-cost multipath: a hash spreads flows over the paths.
     Ecmp, "ecmp", ecmp::EcmpConfig;
-    /// A path for each packet, drawn at random.
+    /// A path for each packet.
     Spray, "spray", spray::SprayConfig;
+    /// A path for each burst of a flow, drawn at random (LetFlow).
+    Flowlet, "flowlet", flowlet::FlowletConfig;
 }
 
 impl Default for PathPolicyConfig {
@@ -110,12 +159,22 @@ mod tests {
 
     #[test]
     fn every_policy_chooses_one_of_the_paths() {
-        for policy in PathPolicyConfig::every().iter().filter_map(|config| config.build(7)) {
+        for config in PathPolicyConfig::every() {
+            let NodePolicy::Stateless(policy) = config.build(7) else { continue };
             for (entropy, paths) in (0..1000_u32).zip((2..9).cycle()) {
                 let entropy = entropy.wrapping_mul(0x9e37_79b9);
                 assert!(policy.choose(entropy, Time::ZERO, paths) < paths);
                 assert_eq!(policy.choose(entropy, Time::ZERO, paths), policy.choose(entropy, Time::ZERO, paths));
             }
         }
+    }
+
+    #[test]
+    fn a_draw_is_uniform_below_its_bound() {
+        let mut rng = rand_pcg::Pcg64Mcg::new(7);
+        let mut counts = [0_u32; 3];
+        (0..30_000).for_each(|_| counts[draw_below(3, &mut rng)] += 1);
+        // Five standard deviations of a multinomial: sqrt(F (n - 1)) / n is 82.
+        assert!(counts.iter().all(|count| count.abs_diff(10_000) < 5 * 82), "{counts:?}");
     }
 }

@@ -121,11 +121,17 @@ impl<'a> ChannelFinder<'a> {
         self.nodes.of_link(link).map_or(from_host, |by| Sent { by, delay: self.of_links.delay(link) })
     }
 
+    /// The node of the driver that a packet comes to before the port of its next link: a fabric, or one that chooses.
+    fn in_front(&self, hop: Hop) -> Option<NodeId> {
+        let from = self.graph.edges[hop.link as usize].from;
+        let chooses = hop.is_chosen && self.graph.has_chooser(from);
+        (chooses || self.graph.kind(from) == Kind::Crossbar).then(|| self.nodes.of_node(from))
+    }
+
     /// Adds the channels to the sender of the next link.
-    fn cross(&mut self, mut sent: Sent, link: LinkId) -> Sent {
-        let from = self.graph.edges[link as usize].from;
-        if self.graph.kind(from) == Kind::Crossbar {
-            let fabric = self.nodes.of_node(from);
+    fn cross(&mut self, mut sent: Sent, hop: Hop) -> Sent {
+        let link = hop.link;
+        if let Some(fabric) = self.in_front(hop) {
             self.add(sent, fabric);
             sent = Sent { by: fabric, delay: Span::ZERO };
         }
@@ -141,10 +147,9 @@ impl<'a> ChannelFinder<'a> {
 
     /// Notes the node that comes next in front of a link, and behind it if packets end there, at a node of the driver.
     /// They begin at `from`.
-    fn note_next(&mut self, from: NodeIndex, Hop { before, link, is_last }: Hop, end: NodeId) {
-        let sender = self.graph.edges[link as usize].from;
-        let fabric = (self.graph.kind(sender) == Kind::Crossbar).then(|| self.nodes.of_node(sender));
-        let next = fabric.or(self.nodes.of_link(link));
+    fn note_next(&mut self, from: NodeIndex, hop: Hop, end: NodeId) {
+        let Hop { before, link, is_last, .. } = hop;
+        let next = self.in_front(hop).or(self.nodes.of_link(link));
         // A downlink is part of the group of its host, an uplink of its host.
         let is_downlink = next.is_none() && self.nodes.group_behind(link).is_some();
         let NextNodes { behind, out_of } = &mut self.next;
@@ -205,7 +210,7 @@ impl<'a> ChannelFinder<'a> {
                     if self.nodes.of_link(hop.link) == Some(before) {
                         sent.delay = self.of_links.delay(hop.link);
                     } else {
-                        sent = self.cross(sent, hop.link);
+                        sent = self.cross(sent, hop);
                     }
                     if sent.by != before {
                         load(sent.by, PORT);

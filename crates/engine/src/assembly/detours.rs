@@ -66,6 +66,12 @@ impl Routing {
         Rc::clone(self.different.borrow_mut().entry((node, destination)).or_insert_with(find))
     }
 
+    /// Whether a node has several next hops to a destination at some time.
+    pub fn has_choice(&self, node: NodeIndex) -> bool {
+        let has = |destination| (0..self.count()).any(|number| self.next_hops(number, node, destination).len() > 1);
+        self.usual.only(node).is_none() && (0..self.usual.destinations()).any(has)
+    }
+
     /// Whether any node has several next hops to a destination at some time.
     pub fn has_equal_paths(&self) -> bool {
         self.usual.has_equal_paths() || self.others.iter().any(Forwarding::has_equal_paths)

@@ -1,5 +1,7 @@
 //! Makes the nodes of Ethernet switches and adapters.
 
+use std::collections::BTreeSet;
+
 use forebay_qdisc::Rate;
 use forebay_records::random::stream;
 use forebay_switching::SharedMemory;
@@ -144,12 +146,21 @@ impl Maker<'_> {
         let mut forwarding: Vec<ForwardingEntry> =
             (0..2 * flows.len()).map(|direction| ForwardingEntry::new(0, 0, is_generated(direction / 2))).collect();
         let mut rows = vec![Vec::new(); ports];
-        for &(direction, link) in &view.outputs[node as usize] {
-            let (output, number) = (self.graph.outputs[link as usize] as usize, direction as usize / 2);
-            let entry = ForwardingEntry::new(output as u8, rows[output].len() as u32, is_generated(number));
-            forwarding[direction as usize] = entry;
+        let mut has_several = false;
+        for of_direction in view.outputs[node as usize].chunk_by(|one, other| one.0 == other.0) {
+            let (direction, number) = (of_direction[0].0, of_direction[0].0 as usize / 2);
+            let outputs = of_direction.iter().map(|&(_, link)| self.graph.outputs[link as usize] as usize);
+            let outputs: BTreeSet<usize> = outputs.collect();
+            // The same row at each output: those between have no counts, and are not reported.
+            let row = outputs.iter().map(|&output| rows[output].len()).max().unwrap_or(0);
+            let first = outputs.first().copied().unwrap_or(0);
+            let entry = ForwardingEntry::new(first as u8, row as u32, is_generated(number));
+            forwarding[direction as usize] = if outputs.len() > 1 { entry.to_several() } else { entry };
+            has_several |= outputs.len() > 1;
             let has_row = direction % 2 == 0 || flows.get(number).transport.least_bytes().1.is_some();
-            rows[output].extend(has_row.then_some(direction));
+            for output in outputs.into_iter().filter(|_| has_row) {
+                rows[output].resize(row + 1, direction);
+            }
         }
         if rows.iter().any(|rows| rows.len() > ForwardingEntry::ROWS as usize) {
             return Err(RunError::Invariant(format!("{} flows, more than a switch has rows for", flows.len())));
@@ -163,7 +174,11 @@ impl Maker<'_> {
         let by_class = view.pause_by_class || spec.strict_priority;
         let ports = self.switch_ports(&spec, node, &links, rows, (by_class, first_point), view)?;
         let checkpoints = Checkpoints::new(Some(self.measured.from), self.probes.interval.filter(|_| sampled));
-        Ok(EthernetSwitch::new(&spec, ports, memory, by_class, forwarding, self.rows(), checkpoints))
+        let switch = EthernetSwitch::new(&spec, ports, memory, by_class, forwarding, self.rows(), checkpoints);
+        if !has_several {
+            return Ok(switch);
+        }
+        Ok(switch.with_paths(self.ways.node_table(node, self.path_stream(node))))
     }
 
     fn switch_ports(

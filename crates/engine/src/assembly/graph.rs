@@ -6,7 +6,7 @@ use std::sync::Arc;
 use forebay_qdisc::Time;
 use forebay_records::StringColumn;
 use forebay_records::random::salt;
-use forebay_switching::{PathPolicy, PathPolicyConfig};
+use forebay_switching::{NodePolicy, PathPolicy, PathPolicyConfig, StatefulPolicy};
 
 use crate::assembly::detours::Routing;
 use crate::error::RunError;
@@ -70,10 +70,17 @@ pub(crate) struct Graph {
     pub inputs: Vec<u32>,
     pub outputs: Vec<u32>,
     pub routing: Routing,
-    /// The policy of each node; empty if each packet takes the first of several paths.
-    policies: Vec<Option<Arc<dyn PathPolicy>>>,
-    /// The entropy of each (flow, direction); empty likewise.
-    entropies: Vec<u32>,
+    policies: Policies,
+}
+
+/// The policies of the nodes, which all are of one kind.
+enum Policies {
+    /// Each packet takes the first of several paths.
+    First,
+    /// Those of all nodes, and the entropy of each (flow, direction).
+    Stateless { by_node: Vec<Arc<dyn PathPolicy>>, entropies: Vec<u32> },
+    /// Each node that chooses owns its policy.
+    Stateful { config: PathPolicyConfig, chooses: Vec<bool> },
 }
 
 /// The packets of a flow in one direction.
@@ -106,6 +113,34 @@ pub(crate) struct Hop {
     pub link: LinkId,
     /// Whether they end behind it.
     pub is_last: bool,
+    /// Whether a policy with state chose it.
+    pub is_chosen: bool,
+}
+
+impl Policies {
+    fn new(paths: &PathPolicyConfig, names: &StringColumn, flows: &Flows, routing: &Routing, seed: u64) -> Self {
+        match paths.build(0) {
+            NodePolicy::First => return Self::First,
+            NodePolicy::Stateful(_) => {
+                let chooses = (0..names.len() as NodeIndex).map(|node| routing.has_choice(node)).collect();
+                return Self::Stateful { config: paths.clone(), chooses };
+            }
+            NodePolicy::Stateless(_) => {}
+        }
+        let policy = |name: &str| match paths.build(salt(seed, &format!("node/{name}/paths"))) {
+            NodePolicy::Stateless(policy) => Some(policy),
+            _ => None,
+        };
+        let entropy = |flow: &Flow<'_>, end| match flow.slot {
+            0 => salt(seed, &format!("flow/{}/paths/{end}", flow.name)),
+            slot => salt(seed, &format!("flow/{}/{slot}/paths/{end}", flow.name)),
+        };
+        let of_flow = |flow: Flow<'_>| [entropy(&flow, "source"), entropy(&flow, "sink")];
+        Self::Stateless {
+            by_node: names.iter().filter_map(policy).collect(),
+            entropies: flows.iter().flat_map(of_flow).collect(),
+        }
+    }
 }
 
 impl Graph {
@@ -133,17 +168,12 @@ impl Graph {
         let sources = flows.iter().filter(is_reached).map(|flow| flow.source);
         let ends = flows.iter().map(|flow| flow.destination).chain(sources);
         let routing = Routing::new(&forwards, &edges, ends, changes);
-        let (mut policies, mut entropies) = (Vec::new(), Vec::new());
-        if paths.build(0).is_some() && routing.has_equal_paths() {
-            let policy = |name: &str| paths.build(salt(seed, &format!("node/{name}/paths")));
-            policies = names.iter().map(policy).collect();
-            let entropy = |flow: &Flow<'_>, end| match flow.slot {
-                0 => salt(seed, &format!("flow/{}/paths/{end}", flow.name)),
-                slot => salt(seed, &format!("flow/{}/{slot}/paths/{end}", flow.name)),
-            };
-            entropies = flows.iter().flat_map(|flow| [entropy(&flow, "source"), entropy(&flow, "sink")]).collect();
-        }
-        Ok(Self { kinds, edges, into, out, inputs, outputs, routing, policies, entropies })
+        let policies = if routing.has_equal_paths() {
+            Policies::new(paths, names, flows, &routing, seed)
+        } else {
+            Policies::First
+        };
+        Ok(Self { kinds, edges, into, out, inputs, outputs, routing, policies })
     }
 
     pub fn kind(&self, node: NodeIndex) -> Kind {
@@ -158,12 +188,34 @@ impl Graph {
 
     /// Whether all packets of a flow take the same path while routes stay.
     fn keeps_paths(&self, stream: Stream) -> bool {
-        // All nodes have the same policy.
-        self.policies.iter().flatten().next().is_none_or(|policy| policy.keeps_paths() && !stream.sprays)
+        match &self.policies {
+            Policies::First => true,
+            // All nodes have the same policy.
+            Policies::Stateless { by_node, .. } => {
+                by_node.first().is_none_or(|policy| policy.keeps_paths() && !stream.sprays)
+            }
+            Policies::Stateful { .. } => false,
+        }
     }
 
+    /// The policy of a node, if that is one without state.
     pub fn policy(&self, node: NodeIndex) -> Option<&Arc<dyn PathPolicy>> {
-        self.policies.get(node as usize)?.as_ref()
+        if let Policies::Stateless { by_node, .. } = &self.policies { by_node.get(node as usize) } else { None }
+    }
+
+    /// The policy of a node that owns it and has a choice.
+    pub fn stateful_policy(&self, node: NodeIndex) -> Option<Box<dyn StatefulPolicy>> {
+        let Policies::Stateful { config, chooses } = &self.policies else { return None };
+        match config.build(0) {
+            NodePolicy::Stateful(policy) if chooses[node as usize] => Some(policy),
+            _ => None,
+        }
+    }
+
+    /// Whether a node of the driver in front of its ports chooses among them for this node.
+    pub fn has_chooser(&self, node: NodeIndex) -> bool {
+        let is_of_ports = matches!(self.kind(node), Kind::Host | Kind::Router);
+        is_of_ports && matches!(&self.policies, Policies::Stateful { chooses, .. } if chooses[node as usize])
     }
 
     /// The destination of each (flow, direction), and what equal paths are chosen by. A source that no packets are sent
@@ -171,7 +223,11 @@ impl Graph {
     pub fn destinations(&self, flows: &Flows) -> (Vec<u32>, Vec<u32>) {
         let number = |node| self.routing.usual.number(node).unwrap_or(self.routing.usual.destinations() + node);
         let numbers = flows.iter().flat_map(|flow| [number(flow.destination), number(flow.source)]).collect();
-        (numbers, self.entropies.clone())
+        let entropies = match &self.policies {
+            Policies::Stateless { entropies, .. } => entropies.clone(),
+            _ => Vec::new(),
+        };
+        (numbers, entropies)
     }
 
     /// The next links of the packets of a (flow, direction), in the routes of this number: one, unless its packets take
@@ -179,14 +235,13 @@ impl Graph {
     fn next_links(&self, routes: usize, node: NodeIndex, destination: u32, of: (Stream, usize)) -> &[LinkId] {
         let (stream, direction) = of;
         let equal = self.routing.next_hops(routes, node, destination);
-        match self.policy(node) {
-            _ if equal.len() < 2 => equal,
-            Some(_) if !self.keeps_paths(stream) => equal,
-            Some(policy) => {
-                let chosen = policy.choose(self.entropies[direction], Time::ZERO, equal.len());
+        match &self.policies {
+            _ if equal.len() < 2 || !self.keeps_paths(stream) => equal,
+            Policies::Stateless { by_node, entropies } => {
+                let chosen = by_node[node as usize].choose(entropies[direction], Time::ZERO, equal.len());
                 &equal[chosen..=chosen]
             }
-            None => &equal[..1],
+            _ => &equal[..1],
         }
     }
 
@@ -201,7 +256,8 @@ impl Graph {
         let hops = |routes: usize, node: NodeIndex, before: Option<LinkId>| {
             let links = self.next_links(routes, node, destination, (stream, direction));
             let is_last = |link: LinkId| self.edges[link as usize].to == stream.to;
-            links.iter().map(move |&link| Hop { before, link, is_last: is_last(link) })
+            let is_chosen = links.len() > 1 && matches!(self.policies, Policies::Stateful { .. });
+            links.iter().map(move |&link| Hop { before, link, is_last: is_last(link), is_chosen })
         };
         if self.routing.count() > 1 || !self.keeps_paths(stream) {
             return self.walk_all((stream.from, destination), hops, visit, nowhere);
@@ -235,7 +291,7 @@ impl Graph {
                 let mut hops = hops(routes, node, before).peekable();
                 hops.peek().ok_or_else(&nowhere)?;
                 for hop in hops {
-                    if found.insert((before, hop.link)) {
+                    if found.insert((before, hop.link, hop.is_chosen)) {
                         visit(hop);
                         ahead.extend((!hop.is_last).then(|| (self.edges[hop.link as usize].to, Some(hop.link))));
                     }

@@ -76,6 +76,10 @@ impl Ports<'_> {
             }
             PortPlan::Sharing(node, links) => (node, links),
         };
+        if self.graph.has_chooser(node) {
+            let why = "a node that chooses paths by what it has seen has ports that share state";
+            return Err(RunError::Invariant(why.into()));
+        }
         let mut ports = Vec::with_capacity(links.len());
         for &number in &links {
             let MadeLink { link, queue, .. } = self.link(number, ways.behind(number))?;

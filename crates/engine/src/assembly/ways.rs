@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use rand_pcg::Pcg64Mcg;
+
 use crate::assembly::channels::NextNodes;
 use crate::assembly::graph::{Distinct, Graph, Kind};
 use crate::assembly::hosts::HostGroups;
 use crate::driver::node::NodeId;
-use crate::driver::routes::{ForwardingTable, NOWHERE, TableBuilder, Way};
+use crate::driver::node_table::NodeTable;
+use crate::driver::routes::{Among, EntrySets, ForwardingTable, NOWHERE, TableBuilder, Way};
 use crate::host::hosts::NONE;
 use crate::spec::links::LinkParameters;
 use crate::spec::{LinkId, NodeIndex};
@@ -19,13 +22,15 @@ pub(crate) enum PortPlan {
     Sharing(NodeIndex, Vec<LinkId>),
 }
 
-/// Which node of the driver does what. Ports come first, in the order of their links, then crossbars, Ethernet switches
-/// and adapters, and last groups of hosts.
+/// Which node of the driver does what. Ports come first, in the order of their links, then those that choose among the
+/// ports of a node, crossbars, Ethernet switches and adapters, and last groups of hosts.
 pub(crate) struct DriverNodes {
     pub ports: Vec<PortPlan>,
     /// By link: the node that sends on it; [`NONE`] for a host's own.
     senders: Vec<NodeId>,
-    /// By node: its fabric, switch or adapter; else [`NONE`].
+    /// The nodes with one that chooses among their ports.
+    pub choosing: Vec<NodeIndex>,
+    /// By node: the one that chooses, its fabric, switch or adapter; else [`NONE`].
     of_nodes: Vec<NodeId>,
     /// By link: the group of the host whose downlink it is; else [`NONE`].
     groups: Vec<u32>,
@@ -58,7 +63,12 @@ impl DriverNodes {
             senders[number as usize] = place as NodeId;
         }
         let mut of_nodes = vec![NONE; graph.kinds.len()];
+        let choosing = (0..graph.kinds.len() as NodeIndex).filter(|&node| graph.has_chooser(node));
+        let choosing: Vec<NodeIndex> = choosing.collect();
         let mut next = ports.len() as NodeId;
+        for &node in &choosing {
+            (of_nodes[node as usize], next) = (next, next + 1);
+        }
         let mut number = |kind: Kind| {
             let first = next;
             for (of, of_node) in graph.kinds.iter().zip(&mut of_nodes) {
@@ -76,7 +86,7 @@ impl DriverNodes {
                 *sender = of_nodes[link.edge.from as usize];
             }
         }
-        Self { ports, senders, of_nodes, groups: vec![NONE; links.len()], first_switch, first_group: next }
+        Self { ports, senders, choosing, of_nodes, groups: vec![NONE; links.len()], first_switch, first_group: next }
     }
 
     /// Notes the groups of the hosts.
@@ -103,7 +113,7 @@ impl DriverNodes {
         Some(self.senders[link as usize]).filter(|&node| node != NONE)
     }
 
-    /// The fabric, the switch or the adapter of a node.
+    /// The fabric, the switch or the adapter of a node, or the node of the driver that chooses for it.
     pub fn of_node(&self, node: NodeIndex) -> NodeId {
         self.of_nodes[node as usize]
     }
@@ -210,16 +220,43 @@ impl<'a> Ways<'a> {
         Way::to(self.sender(link))
     }
 
-    /// A table of its own for a node, with the `entry` of the next link.
+    /// A table of its own for a node without a policy of its own, with the `entry` of the next link.
     pub fn table_of(&self, node: NodeIndex, entry: impl Fn(LinkId) -> u32) -> (ForwardingTable, Way) {
         let mut table = TableBuilder::new(self.graph.routing.periods.clone());
         let way = self.add_table(&mut table, node, entry);
         (table.finish(), way)
     }
 
+    /// The table of a node that is one of the driver, and chooses itself.
+    pub fn node_table(&self, node: NodeIndex, rng: Pcg64Mcg) -> NodeTable {
+        let output = |link: LinkId| self.graph.outputs[link as usize];
+        let Some(policy) = self.graph.stateful_policy(node) else {
+            let (table, way) = self.table_of(node, output);
+            return NodeTable::new(table, way);
+        };
+        let (mut table, mut sets) = (TableBuilder::new(self.graph.routing.periods.clone()), EntrySets::default());
+        let way = self.add_entries(&mut table, node, output, Among::Sets(&mut sets));
+        NodeTable::new(table.finish(), way).choosing(sets.sets, policy, rng)
+    }
+
     fn add_table(&self, table: &mut TableBuilder, node: NodeIndex, entry: impl Fn(LinkId) -> u32) -> Way {
+        let among = match self.graph.policy(node) {
+            Some(policy) => Among::Policy(policy),
+            None if self.graph.has_chooser(node) => Among::Entry(self.place(Some(self.nodes.of_node(node)))),
+            None => Among::First,
+        };
+        self.add_entries(table, node, entry, among)
+    }
+
+    fn add_entries(
+        &self,
+        table: &mut TableBuilder,
+        node: NodeIndex,
+        entry: impl Fn(LinkId) -> u32,
+        among: Among<'_>,
+    ) -> Way {
         let routing = &self.graph.routing;
         let hops = |routes, destination| routing.next_hops(routes, node, destination);
-        table.add_by_destination(0..routing.usual.destinations(), hops, entry, self.graph.policy(node))
+        table.add_by_destination(0..routing.usual.destinations(), hops, entry, among)
     }
 }

@@ -3,6 +3,7 @@
 //! A channel leads to one node, or to the ports of a router. There the table of the router has the port for each
 //! destination. The sender looks it up, so that the packet goes to that port at once.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -76,6 +77,28 @@ enum Choice {
     ByPolicy { entries: Box<[u32]>, policy: Arc<dyn PathPolicy> },
     /// By the routes that hold when the packet comes to the node.
     ByTime(Box<[u32]>),
+    /// The node itself chooses, among the entries of the set of this number.
+    BySet(u32),
+}
+
+/// What an entry of a table is where several next hops are equal.
+pub(crate) enum Among<'a> {
+    /// That of the first next hop.
+    First,
+    /// A choice by this policy.
+    Policy(&'a Arc<dyn PathPolicy>),
+    /// This one: a node of the driver that chooses.
+    Entry(u32),
+    /// A set of entries, among which the owner of the table chooses.
+    Sets(&'a mut EntrySets),
+}
+
+/// The different sets of entries of a table.
+#[derive(Default)]
+pub(crate) struct EntrySets {
+    /// The entry in the table for each set, whose entries rise.
+    by_entries: BTreeMap<Box<[u32]>, u32>,
+    pub sets: Vec<Box<[u32]>>,
 }
 
 /// Makes the entries of a table, and the choices among them.
@@ -93,25 +116,25 @@ impl TableBuilder {
     }
 
     /// Adds a way by destination, with the `entry` of the next hop there. `hops` are the next ones in the routes of a
-    /// number to a destination. `policy` chooses among several.
+    /// number to a destination.
     pub fn add_by_destination<'a>(
         &mut self,
         destinations: Range<u32>,
         hops: impl Fn(usize, u32) -> &'a [LinkId],
         entry: impl Fn(LinkId) -> u32,
-        policy: Option<&Arc<dyn PathPolicy>>,
+        mut among: Among<'_>,
     ) -> Way {
         let (first, first_choice, routes) = (self.entries.len() as u32, self.choices.len(), self.periods.routes());
         for destination in destinations {
             let mut of_routes = |number| {
                 let equal = hops(number, destination);
-                match (equal, policy) {
+                let entries = || equal.iter().map(|&link| entry(link));
+                match (equal, &mut among) {
                     ([], _) => NOWHERE,
-                    (&[only], _) | (&[only, ..], None) => entry(only).min(NOWHERE),
-                    (_, Some(policy)) => {
-                        let entries = equal.iter().map(|&link| entry(link)).collect();
-                        self.add_choice(first_choice, entries, policy)
-                    }
+                    (&[only], _) | (&[only, ..], Among::First) => entry(only).min(NOWHERE),
+                    (_, Among::Policy(policy)) => self.add_choice(first_choice, entries().collect(), policy),
+                    (_, Among::Entry(entry)) => *entry,
+                    (_, Among::Sets(known)) => self.add_set(known, entries().collect()),
                 }
             };
             let usual = of_routes(0);
@@ -138,6 +161,17 @@ impl TableBuilder {
         CHOICE | place as u32
     }
 
+    /// The entry of a choice among the entries of a set.
+    fn add_set(&mut self, known: &mut EntrySets, mut entries: Vec<u32>) -> u32 {
+        entries.sort_unstable();
+        let entries: Box<[u32]> = entries.into();
+        *known.by_entries.entry(entries).or_insert_with_key(|entries| {
+            self.choices.push(Choice::BySet(known.sets.len() as u32));
+            known.sets.push(entries.clone());
+            CHOICE | (self.choices.len() as u32 - 1)
+        })
+    }
+
     pub fn finish(self) -> ForwardingTable {
         ForwardingTable { entries: self.entries.into(), choices: self.choices.into(), periods: self.periods }
     }
@@ -152,6 +186,7 @@ pub(crate) struct ForwardingTable {
 }
 
 impl ForwardingTable {
+    /// The entry for a packet. In a table with sets it may be [one of these](ForwardingTable::set_of).
     #[inline(always)]
     pub fn look_up(&self, way: Way, packet: &Packet, ends: &Destinations, tables: &SideTables) -> u32 {
         if way.0 & Way::DIRECT != 0 {
@@ -172,7 +207,14 @@ impl ForwardingTable {
                 let entry = entries[self.periods.at(packet.time)];
                 if entry & CHOICE == 0 { entry } else { self.choose(entry, packet, ends, tables) }
             }
+            Choice::BySet(number) => CHOICE | number,
         }
+    }
+
+    /// The number of the set that a looked up entry is; `None` for a single entry.
+    #[inline]
+    pub fn set_of(entry: u32) -> Option<usize> {
+        (entry & CHOICE != 0).then_some((entry & !CHOICE) as usize)
     }
 }
 

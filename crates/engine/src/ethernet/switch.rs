@@ -15,6 +15,7 @@ use forebay_switching::congestion::{Arrival, CongestionPointId, Message, Verdict
 use forebay_switching::{Frame, SharedMemory};
 
 use crate::driver::node::{Channels, just_before};
+use crate::driver::node_table::NodeTable;
 use crate::driver::ring::Ring;
 use crate::driver::tournament::Tournament;
 use crate::ethernet::control::{ControlRows, PauseFrame};
@@ -60,6 +61,8 @@ pub(crate) struct EthernetSwitch {
     /// Frames in the forwarding delay.
     delayed: Ring<Packet>,
     control_count: ControlCount,
+    /// Chooses among several outputs; `None` if no frame has them.
+    paths: Option<Box<NodeTable>>,
     /// At this use of an input's memory its feeder may continue. 0: no flow control.
     low_watermark: u64,
 }
@@ -93,6 +96,7 @@ impl EthernetSwitch {
             upkeep_due: Time::NEVER,
             checkpoints,
             control_count: ControlCount::default(),
+            paths: None,
             low_watermark: match spec.flow_control {
                 FlowControl::None => 0,
                 FlowControl::Pause(config) | FlowControl::Priority(config) => config.low.0,
@@ -103,6 +107,11 @@ impl EthernetSwitch {
         }
         switch.plan_upkeep();
         switch
+    }
+
+    /// Frames with several outputs take that of `table`.
+    pub fn with_paths(self, table: NodeTable) -> Self {
+        Self { paths: Some(Box::new(table)), ..self }
     }
 
     #[inline]

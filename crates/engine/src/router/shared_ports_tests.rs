@@ -2,14 +2,15 @@
 
 use super::*;
 use crate::driver::one_node::{OneNode, at};
-use crate::driver::routes::TableBuilder;
+use crate::driver::routes::{Among, TableBuilder};
 use crate::router::queue_port::tests::port;
 
 /// Flow 0 leaves by the first port, the others by the second one.
 fn bench() -> OneNode {
     let mut table = TableBuilder::default();
     let next_hops: [&[LinkId]; 4] = [&[0], &[1], &[1], &[1]];
-    let way = table.add_by_destination(0..4, |_, destination| next_hops[destination as usize], |link| link, None);
+    let way =
+        table.add_by_destination(0..4, |_, destination| next_hops[destination as usize], |link| link, Among::First);
     let ports = vec![(0, port(0, 1)), (1, port(1, 2))];
     OneNode::new(Box::new(SharedPorts::new(ports, table.finish(), way)), [1, 2], 2)
 }

@@ -5,6 +5,8 @@ use std::num::NonZeroUsize;
 use forebay_engine::RunResult;
 use forebay_scenario::{Scenario, run, run_divided, run_in_order};
 
+const ROUND_ROBIN: &str = r#"paths.spray = { order = "round_robin" }"#;
+
 const LOSSLESS: &str = r#"switch.ethernet_switch = { memory = "300 KB", pause = { high = "200 KB", low = "100 KB" } }
     adapter = { pause = { high = "100 KB", low = "50 KB" } }"#;
 
@@ -53,10 +55,17 @@ fn upwards(result: &RunResult) -> Vec<u64> {
 
 #[test]
 fn spraying_loads_all_paths_alike_and_ecmp_does_not() {
-    let sprayed = upwards(&result(&shifted("paths = \"spray\"")));
-    // Two hosts at 8 Gb/s over two links: 5000 packets each, with a standard deviation of 50.
-    assert_eq!(sprayed.len(), 16);
-    assert!(sprayed.iter().all(|packets| packets.abs_diff(5000) < 5 * 50), "{sprayed:?}");
+    // Two hosts at 8 Gb/s over two links: 5000 packets each, drawn with a standard deviation of 50. In turn the two
+    // links differ by one, and by packets on their way at the end.
+    for (paths, deviation) in [("paths = \"spray\"", 5 * 50), (ROUND_ROBIN, 4)] {
+        for kind in ["", LOSSLESS] {
+            let sprayed = upwards(&result(&shifted(&format!("{paths}\n{kind}"))));
+            assert_eq!(sprayed.len(), 16);
+            assert!(sprayed.iter().all(|packets| packets.abs_diff(5000) < 5 * 50), "{paths} {sprayed:?}");
+            let differences = sprayed.chunks(2).map(|of_switch| of_switch[0].abs_diff(of_switch[1]));
+            assert!(differences.max() < Some(2 * deviation), "{paths} {sprayed:?}");
+        }
+    }
     let hashed = upwards(&result(&shifted("")));
     // Each of two flows is on one link: both may be on the same.
     assert!(hashed.iter().any(|packets| *packets < 1000), "{hashed:?}");
@@ -64,8 +73,9 @@ fn spraying_loads_all_paths_alike_and_ecmp_does_not() {
 
 #[test]
 fn neither_threads_nor_the_order_of_running_change_what_is_drawn() {
-    for keys in ["paths = \"spray\"", "", &format!("paths = \"spray\"\n{LOSSLESS}")] {
-        let scenario = scenario(&shifted(keys));
+    let policies = ["", "paths = \"spray\"", ROUND_ROBIN, "paths.flowlet = { timeout = \"2 us\" }"];
+    for keys in policies.into_iter().flat_map(|paths| [paths.to_owned(), format!("{paths}\n{LOSSLESS}")]) {
+        let scenario = scenario(&shifted(&keys));
         let one = run(&scenario, None, None, &mut |_| true).unwrap();
         let two = run_divided(NonZeroUsize::new(2).unwrap(), &scenario, None, None, None, &mut |_| true).unwrap();
         let in_order = run_in_order(&scenario, None, None, &mut |_| true).unwrap();

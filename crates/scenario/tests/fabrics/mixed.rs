@@ -29,6 +29,9 @@ const TRANSPORTS: [&str; 14] = [
     "roce = { control = \"dctcp\", recovery = \"irn\" }",
 ];
 
+const PATHS: [&str; 4] =
+    [r#""ecmp""#, r#""spray""#, r#"{ spray = { order = "round_robin" } }"#, r#"{ flowlet = { timeout = "5 us" } }"#];
+
 #[derive(Clone, Debug)]
 struct Case {
     leaves: u32,
@@ -37,29 +40,30 @@ struct Case {
     gigabits: u64,
     /// By host: transport, destination as the remainder of the number of hosts, bytes, and start in us.
     messages: Vec<(usize, u32, u64, u64)>,
-    is_sprayed: bool,
+    paths: &'static str,
     seed: u64,
 }
 
 fn case() -> impl Strategy<Value = Case> {
     let message = (0..TRANSPORTS.len(), 0_u32..16, 1_u64..200_000, 0_u64..100);
     let messages = prop::collection::vec(message, 1..8);
-    (1_u32..4, 1_u32..4, 1_u32..4, prop::sample::select(vec![25_u64, 100]), messages, any::<bool>(), any::<u64>())
-        .prop_map(|(leaves, spines, hosts, gigabits, messages, is_sprayed, seed)| Case {
+    let paths = prop::sample::select(PATHS.to_vec());
+    (1_u32..4, 1_u32..4, 1_u32..4, prop::sample::select(vec![25_u64, 100]), messages, paths, any::<u64>()).prop_map(
+        |(leaves, spines, hosts, gigabits, messages, paths, seed)| Case {
             leaves: if hosts == 1 { leaves.max(2) } else { leaves },
             spines,
             hosts,
             gigabits,
             messages,
-            is_sprayed,
+            paths,
             seed,
-        })
+        },
+    )
 }
 
 impl Case {
     fn text(&self, queue: &str, keys: &str) -> String {
-        let Self { leaves, spines, hosts, gigabits, is_sprayed, .. } = self;
-        let paths = if *is_sprayed { "spray" } else { "ecmp" };
+        let Self { leaves, spines, hosts, gigabits, paths, .. } = self;
         let count = leaves * hosts;
         let groups: String = (0..count)
             .zip(self.messages.iter().cycle())
@@ -86,7 +90,7 @@ impl Case {
             leaves = {leaves}
             spines = {spines}
             hosts = {hosts}
-            paths = "{paths}"
+            paths = {paths}
             host_link = {{ rate = "{gigabits} Gbps", delay = "1 us", {queue} }}
             {keys}
             {groups}
@@ -135,7 +139,11 @@ proptest! {
 
     #[test]
     fn switches_that_pause_lose_nothing(case in case()) {
-        let result = case.run(&case.scenario("", LOSSLESS));
+        let scenario = case.scenario("", LOSSLESS);
+        let result = case.run(&scenario);
+        let two = NonZeroUsize::new(2).unwrap();
+        let divided = run_divided(two, &scenario, Some(case.seed), None, None, &mut |_| true).unwrap();
+        prop_assert_eq!(&divided.digest, &result.digest);
         prop_assert_eq!(result.flows.counts("packets_dropped").iter().sum::<u64>(), 0);
         delivers_everything(&result)?;
     }

@@ -34,7 +34,7 @@ use alloc::sync::Arc;
 
 use forebay_units::Time;
 
-use crate::paths::PathPolicy;
+use crate::paths::{NodePolicy, PathPolicy};
 
 /// Parameters of equal-cost multipath.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,9 +62,9 @@ struct Ecmp {
     salt: u32,
 }
 
-pub(crate) fn build(config: &EcmpConfig, salt: u32) -> Option<Arc<dyn PathPolicy>> {
+pub(crate) fn build(config: &EcmpConfig, salt: u32) -> NodePolicy {
     let salt = if config.salt == EcmpSalt::Node { salt } else { 0 };
-    Some(Arc::new(Ecmp { salt }))
+    NodePolicy::Stateless(Arc::new(Ecmp { salt }))
 }
 
 impl PathPolicy for Ecmp {
@@ -117,7 +117,10 @@ mod tests {
     #[test]
     fn a_common_salt_polarizes() {
         let config = EcmpConfig { salt: EcmpSalt::Common };
-        let [Some(one), Some(other)] = [320, 321].map(|salt| build(&config, salt)) else { panic!("no policy") };
+        let [NodePolicy::Stateless(one), NodePolicy::Stateless(other)] = [320, 321].map(|salt| build(&config, salt))
+        else {
+            panic!("a policy with state")
+        };
         assert!((0..1000).all(|flow| one.choose(flow, Time::ZERO, 4) == other.choose(flow, Time::ZERO, 4)));
     }
 }

@@ -25,9 +25,7 @@
 //! # Parameters
 //! See [`SingleConfig`].
 
-use alloc::sync::Arc;
-
-use crate::paths::PathPolicy;
+use crate::paths::NodePolicy;
 
 /// The single path has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +33,6 @@ use crate::paths::PathPolicy;
 #[cfg_attr(feature = "config", serde(deny_unknown_fields))]
 pub struct SingleConfig {}
 
-pub(crate) fn build(_config: &SingleConfig, _salt: u32) -> Option<Arc<dyn PathPolicy>> {
-    None
+pub(crate) fn build(_config: &SingleConfig, _salt: u32) -> NodePolicy {
+    NodePolicy::First
 }

@@ -1,51 +1,76 @@
 //! Packet spraying.
 //!
 //! # What it does
-//! A node draws a path for each packet. All paths carry the same load, whatever the flows are.
+//! A node chooses a path for each packet: at random, or the next one of a list. All paths carry the same load, whatever
+//! the flows are.
 //!
 //! # When to use it
 //! Use it to see how evenly a fabric can be loaded. Packets of a flow overtake each other, so the transport must accept
 //! them out of order: TCP's loss detection needs time for that (RACK), and go-back-N retransmits without a loss.
+//! `order = "round_robin"` loads the paths evenly over a few packets, too, so that queues stay shorter.
 //!
 //! # Example
 //! ```toml
-//! paths = "spray"
+//! paths.spray = { order = "round_robin" }
 //! ```
 //!
 //! # Source
 //! A. Dixit, P. Prakash, Y. C. Hu, R. R. Kompella, "On the Impact of Packet Spraying in Data Center Networks", INFOCOM
-//! 2013, section III: random spraying.
+//! 2013, section III: random spraying. The list is that of the Ultra Ethernet Consortium's simulator: a permutation of
+//! the ports, which is shuffled after five passes.
 //!
 //! # Where we differ
-//! The draw is a hash of the flow, the packet's time at the node, and a salt of the node. So it needs no state, and is
-//! the same whatever thread runs the node.
+//! A random draw is a hash of the flow, the packet's time at the node, and a salt of the node. So it needs no state, and
+//! is the same whatever thread runs the node. The simulator has lists at the switches of hosts alone; here each node
+//! with a choice has one for each set of equal paths.
 //!
 //! # Cost
-//! No state. A hash for each packet with a choice.
+//! Random: no state, and a hash for each packet with a choice. Round robin: a list for each set of equal paths. A router
+//! takes each packet with a choice in the order of arrivals, and then gives it to the port.
 //!
 //! # Parameters
 //! See [`SprayConfig`].
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use forebay_units::Time;
 
-use crate::paths::PathPolicy;
 use crate::paths::ecmp::murmur3;
+use crate::paths::round_robin::RoundRobin;
+use crate::paths::{NodePolicy, PathPolicy};
 
-/// Spraying has no parameters.
+/// Parameters of spraying.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(deny_unknown_fields))]
-pub struct SprayConfig {}
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct SprayConfig {
+    /// In which order a node uses the paths.
+    pub order: SprayOrder,
+}
+
+/// The order of paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum SprayOrder {
+    /// A draw for each packet.
+    #[default]
+    Random,
+    /// One after the other, in an order that is shuffled after five passes.
+    RoundRobin,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Spray {
     salt: u32,
 }
 
-pub(crate) fn build(_config: &SprayConfig, salt: u32) -> Option<Arc<dyn PathPolicy>> {
-    Some(Arc::new(Spray { salt }))
+pub(crate) fn build(config: &SprayConfig, salt: u32) -> NodePolicy {
+    match config.order {
+        SprayOrder::Random => NodePolicy::Stateless(Arc::new(Spray { salt })),
+        SprayOrder::RoundRobin => NodePolicy::Stateful(Box::new(RoundRobin::default())),
+    }
 }
 
 impl PathPolicy for Spray {

@@ -30,7 +30,8 @@ impl EthernetSwitch {
             return self.arrive_control(packet, channels);
         }
         if self.forwarding_delay == Span::ZERO {
-            return self.admit_carefully(packet, packet.time, channels);
+            let output = self.output_of(&packet, channels);
+            return self.admit_carefully(packet, output, packet.time, channels);
         }
         packet.time += self.forwarding_delay;
         self.upkeep_due = self.upkeep_due.min(packet.time);
@@ -41,10 +42,10 @@ impl EthernetSwitch {
     #[inline(always)]
     fn admit(&mut self, packet: Packet, channels: &mut Channels) {
         let (entry, input, class) = (self.entry(&packet), SwitchPort::input_of(&packet), self.class(&packet));
-        let (output, len_bytes) = (entry.output(), packet.len_bytes());
+        let (output, len_bytes) = (self.output_of(&packet, channels), packet.len_bytes());
         let port = &mut self.ports[output];
         if self.sampled || !port.sampler.skips_next() || self.memory.is_close(input, len_bytes) {
-            return self.admit_carefully(packet.word_by_word(), packet.time, channels);
+            return self.admit_carefully(packet.word_by_word(), output, packet.time, channels);
         }
         // ACKs are not rate limited.
         if !packet.is_ack() {
@@ -54,11 +55,24 @@ impl EthernetSwitch {
         self.join(packet, Some(entry.row()), output, class, channels);
     }
 
+    /// The output of a data frame that is forwarded now. Asked once for each.
+    #[inline(always)]
+    pub(super) fn output_of(&mut self, packet: &Packet, channels: &Channels) -> usize {
+        let entry = self.entry(packet);
+        if entry.has_several() { self.choose_output(packet, channels) } else { entry.output() }
+    }
+
+    #[inline(never)]
+    fn choose_output(&mut self, packet: &Packet, channels: &Channels) -> usize {
+        let paths = self.paths.as_mut().expect("frames have several outputs only with a table for them");
+        paths.output_of(packet, channels)
+    }
+
     /// Queues a frame of any kind at `now`, if there is memory.
     #[inline(never)]
-    pub(super) fn admit_carefully(&mut self, mut packet: Packet, now: Time, channels: &mut Channels) {
+    pub(super) fn admit_carefully(&mut self, mut packet: Packet, output: usize, now: Time, channels: &mut Channels) {
         let (entry, input, class) = (self.entry(&packet), SwitchPort::input_of(&packet), self.class(&packet));
-        let (output, len_bytes) = (entry.output(), packet.len_bytes());
+        let len_bytes = packet.len_bytes();
         let is_probe = self.rows.is_control(packet.flow_id());
         let is_close = self.sampled || self.memory.is_close(input, len_bytes);
         if !is_close {

@@ -50,7 +50,8 @@ impl EthernetSwitch {
             && packet.time <= now
         {
             self.delayed.pop();
-            self.admit_carefully(packet, now, channels);
+            let output = self.output_of(&packet, channels);
+            self.admit_carefully(packet, output, now, channels);
         }
         self.plan_upkeep();
     }
