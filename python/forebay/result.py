@@ -41,6 +41,7 @@ _TEXTS = {
     "pages": ("name", "group"),
     "pings": ("name", "group"),
     "completion_times": ("name", "group"),
+    "equal_paths": ("name", "node", "set", "link"),
 }
 _RATES = ("goodput_bps", "throughput_bps")
 _KINDS = {
@@ -152,8 +153,8 @@ class Result:
     """Cost of the run."""
     digest: str
     """A hash of the results: equal digests mean equal results, bit for bit. It leaves out `state_bytes`, `jitter_s`,
-    `source`, `destination`, `line`, `size_bytes`, `fct_s`, `base_s`, `slowdown`, `delays`, `completion_times`, and the
-    series `paused_share` and `memory_bytes`."""
+    `source`, `destination`, `line`, `size_bytes`, `fct_s`, `base_s`, `slowdown`, `delays`, `completion_times`,
+    `equal_paths`, and the series `paused_share` and `memory_bytes`."""
     deadlock: Deadlock | None = None
     """Links of an Ethernet that had stopped each other for good when the run ended, or None."""
     warnings: tuple[RunWarning, ...] = ()
@@ -170,6 +171,9 @@ class Result:
     completion_times: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
     """Completion times and slowdowns of flows of a given size that started after the warm-up: one row per group and
     range of sizes, with mean and percentiles. Empty without such flows."""
+    equal_paths: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
+    """How evenly equal paths are used: one row per link of each set of equal next hops that packets took. Empty without
+    such a set."""
 
     @classmethod
     def from_core(cls, raw: RawResult) -> Self:
@@ -198,6 +202,7 @@ class Result:
             pages=frame_of(raw.pages),
             pings=frame_of(raw.pings),
             completion_times=frame_of(raw.completion_times),
+            equal_paths=frame_of(raw.equal_paths),
         )
 
     def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:

@@ -224,6 +224,17 @@ impl Forwarding {
         self.destinations
     }
 
+    /// The different sets of equal next hops. The links of a set leave the same node.
+    #[must_use]
+    pub fn equal_hops(&self) -> BTreeSet<Vec<LinkId>> {
+        let sorted = |set: &[LinkId]| {
+            let mut links = set.to_vec();
+            links.sort_unstable();
+            links
+        };
+        self.sets.iter().map(|set| sorted(set)).collect()
+    }
+
     /// Whether any node has several next hops to a destination.
     #[must_use]
     pub fn has_equal_paths(&self) -> bool {

@@ -44,6 +44,8 @@ pub(crate) struct RawResult {
     transfers: Py<PyDict>,
     /// Completion times of flows of a given size, by group and range of sizes.
     completion_times: Py<PyDict>,
+    /// How evenly equal paths are used: a row for each link of each set of equal next hops.
+    equal_paths: Py<PyDict>,
     /// One row a flow that plays video.
     videos: Py<PyDict>,
     /// One row a flow that loads web pages.
@@ -79,6 +81,7 @@ impl RawResult {
             adapters: columns(py, result.adapters, form)?,
             transfers: columns(py, result.transfers, form)?,
             completion_times: columns(py, result.completion_times, form)?,
+            equal_paths: columns(py, result.equal_paths, form)?,
             videos: columns(py, result.videos, form)?,
             pages: columns(py, result.pages, form)?,
             pings: columns(py, result.pings, form)?,

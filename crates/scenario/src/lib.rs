@@ -9,6 +9,7 @@ mod catalogue;
 mod completion;
 mod cost;
 mod custom_classes;
+mod evenness;
 mod expand;
 mod from_tc;
 mod load;

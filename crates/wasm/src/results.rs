@@ -30,6 +30,7 @@ pub(crate) fn result(run: RunResult) -> JsValue {
         .with("adapters", table(run.adapters))
         .with("transfers", table(run.transfers))
         .with("completion_times", table(run.completion_times))
+        .with("equal_paths", table(run.equal_paths))
         .with("videos", table(run.videos))
         .with("pages", table(run.pages))
         .with("pings", table(run.pings))

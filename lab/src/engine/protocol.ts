@@ -117,6 +117,7 @@ export interface RunResult {
   adapters: Table;
   transfers: Table;
   completion_times: Table;
+  equal_paths: Table;
   videos: Table;
   pages: Table;
   pings: Table;

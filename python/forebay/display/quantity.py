@@ -33,6 +33,8 @@ _TITLES = {
     "slowdown_p99": "Slowdown p99",
     "video_bitrate_bps": "Bitrate",
     "video_buffer_s": "Buffer",
+    "largest_over_mean": "Largest over mean",
+    "expected_over_mean": "Expected over mean",
     "model_rtt_s": "RTT of the model",
 }
 _BYTES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))

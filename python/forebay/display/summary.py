@@ -14,6 +14,7 @@ from rich.console import RenderableType
 from rich.markup import escape
 
 from forebay import runs
+from forebay.runs.evenness import over_all, rows_of_sets
 from forebay.runs.fairness import jain
 from forebay.runs.hosts import LINES, End, shares_of_hosts
 from forebay.storage.document import TABLES, Document, Rows
@@ -99,6 +100,8 @@ def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int, *, every:
     for title, table in (("Videos", "videos"), ("Pages", "pages"), ("Pings", "pings")):
         if parts[table]:
             tables += _outcomes(title, parts[table], width, limits.rows)
+    if parts["equal_paths"]:
+        tables += _equal_paths(rows_of_sets(parts["equal_paths"]), width, limits.rows)
     if parts["queues"]:
         tables += _queues(parts["queues"], width, limits.rows)
     if parts["links"]:
@@ -300,6 +303,23 @@ def _outcomes(title: str, rows: Sequence[Row], width: int, most: int) -> list[Re
         columns.append(Column(heading, cells, rank=rank))
     names = [row["name"] for row in shown]
     return folded("flow", names, columns, width, title=title) + _more("flows", len(rows) - len(shown))
+
+
+def _equal_paths(sets: Sequence[Row], width: int, most: int) -> list[RenderableType]:
+    """Return the sets of equal next hops, those that are used least evenly first if they are many."""
+    shown = sets if len(sets) <= most else heapq.nlargest(most, sets, key=lambda row: row["largest_over_mean"])
+    total = _unit(shown, "bytes")
+    columns = [
+        Column("links", [f"{row['paths']}" for row in shown], rank=1),
+        Column("bytes", [_value(row, "bytes", total) for row in shown], rank=2),
+        Column("fullest\nover mean", [_value(row, "largest_over_mean", _PLAIN) for row in shown]),
+    ]
+    if any(row["expected_over_mean"] is not None for row in shown):
+        expected = [_value(row, "expected_over_mean", _PLAIN) for row in shown]
+        columns.append(Column("expected\nfrom ECMP", expected, rank=1))
+    tables = folded("node", [row["name"] for row in shown], columns, width, title="Equal paths: bytes of their links")
+    tables[-1:] = [f"[dim]fullest links over the mean, weighted by bytes: {over_all(sets):.4g}[/]", ""]
+    return tables + _more("sets of equal paths", len(sets) - len(shown))
 
 
 def _losses(rows: Sequence[Row]) -> list[Column]:

@@ -17,6 +17,7 @@ from forebay.folder import SCENARIO_FILE
 from forebay.result import Result
 from forebay.runs.completion import slowdown_curves
 from forebay.runs.congestion import OF_PORTS, busiest_first, by_congestion, congested
+from forebay.runs.evenness import over_all, rows_of_sets
 from forebay.runs.fairness import jain
 from forebay.runs.hosts import End, Shares, shares_of_hosts
 from forebay.runs.measures import measure_result
@@ -47,6 +48,7 @@ _TABLES = {
     "videos": "Videos",
     "pages": "Pages",
     "pings": "Pings",
+    "equal_paths": "Equal paths",
     "queues": "Queues",
     "links": "Links",
     "adapters": "Adapters",
@@ -63,6 +65,8 @@ _MEANINGS = {
     "Stalls": "of videos: how often the buffer ran empty before the end, and for how long in all",
     "Page load time": "from the request of a page's main object to the last byte of the page",
     "Round-trip time": "of pings: from the sending of a packet to its return",
+    "Largest over mean": "bytes of the fullest link of a set of equal next hops, over the mean of its links; expected: "
+    "that of a hash of the same flows (ECMP)",
     "Utilization": "share of the time in which a link was sending",
     "State": "the most memory that the discipline's own tables were seen to take, without the queued packets",
 }
@@ -86,7 +90,7 @@ def run_section(result: Result, heading: str, folder: Path) -> Section:
     for name, heading_of_table in _TABLES.items():
         frame: pl.DataFrame = getattr(result, name)
         if frame.height:
-            shown = by_congestion(frame) if name == "queues" else frame
+            shown = _shown(name, frame)
             parts.append(table_of(shown, heading_of_table, str(folder / f"{name}.parquet")))
         if name == "flows" and (ends := list(_shares_of_hosts(result))):
             parts.append(table_of(result.hosts.filter(pl.col("by").is_in(ends)), "Hosts"))
@@ -101,6 +105,15 @@ def run_section(result: Result, heading: str, folder: Path) -> Section:
         repeat=_repeat(result, folder, scenario) if scenario is not None else "",
         parts=parts,
     )
+
+
+def _shown(name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of a table in the order, and as far summed up, as a reader wants them."""
+    if name == "queues":
+        return by_congestion(frame)
+    if name == "equal_paths":
+        return pl.DataFrame(rows_of_sets(frame.iter_rows(named=True)))
+    return frame
 
 
 def runs_beside(results: Mapping[str, Result]) -> Section:
@@ -129,6 +142,8 @@ def _facts(result: Result) -> list[tuple[str, str]]:
     if flows.height > 1:
         facts.append(("Jain's index of goodputs", _index_text(jain(_column(flows, "goodput_bps")))))
     facts += [(title(f"jain_{by}"), _index_text(shares.jain)) for by, shares in _shares_of_hosts(result).items()]
+    if (largest := over_all(rows_of_sets(result.equal_paths.iter_rows(named=True)))) is not None:
+        facts.append(("Fullest of equal paths over the mean", number_text(largest)))
     facts.append(("Packet-hops", f"{result.engine.packet_hops:,}"))
     facts.append(("CPU time", time_text(result.engine.cpu_s)))
     return [*facts, ("Digest", result.digest)]

@@ -65,6 +65,9 @@ class SeededRuns:
     completion_times: pl.DataFrame = field(repr=False)
     """One row per group and range of sizes, with the columns of `Result.completion_times`. Empty without flows of a
     given size."""
+    equal_paths: pl.DataFrame = field(repr=False)
+    """One row per link of each set of equal next hops, with the columns of `Result.equal_paths`. Empty without such a
+    set."""
     sweep: Sweep = field(repr=False)
     """The same runs as a sweep of one point: `sweep.runs` has the metrics and the digest of each run."""
     _documents: list[Document] = field(repr=False)

@@ -49,6 +49,9 @@ pub struct RunResult {
     /// Completion times of flows of a given size, a row for each group and range of sizes; no columns without such
     /// flows. The digest leaves it out.
     pub completion_times: Table,
+    /// How evenly equal paths are used: a row for each link of each set of equal next hops that packets took; no
+    /// columns without such a set. The digest leaves it out.
+    pub equal_paths: Table,
     /// One row a flow that plays video; no columns without such flows.
     pub videos: Table,
     /// One row a flow that loads web pages; no columns without such flows.
@@ -65,7 +68,7 @@ pub struct RunResult {
     pub warnings: Vec<Warning>,
     /// Speed and memory.
     pub engine: EngineStats,
-    /// A hash of the tables and the values of the series, without `delays`, `completion_times`, `state_bytes`,
-    /// `jitter_s`, `size_bytes`, `fct_s`, and the series of PAUSE and memory.
+    /// A hash of the tables and the values of the series, without `delays`, `completion_times`, `equal_paths`,
+    /// `state_bytes`, `jitter_s`, `size_bytes`, `fct_s`, and the series of PAUSE and memory.
     pub digest: String,
 }

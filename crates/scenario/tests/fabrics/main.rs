@@ -6,6 +6,7 @@
 mod clos;
 mod hpcc;
 mod mixed;
+mod paths;
 mod patterns;
 mod sizes;
 mod uec;

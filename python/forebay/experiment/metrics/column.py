@@ -35,6 +35,7 @@ Table = Literal[
     "pages",
     "pings",
     "completion_times",
+    "equal_paths",
 ]
 
 _SUMS = {"goodput_bps", "throughput_bps", "offered_bps", "timeouts", "transfers_completed"}
