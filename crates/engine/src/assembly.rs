@@ -10,6 +10,7 @@
 //! | `detours.rs` | routes around links that are avoided for a time |
 //! | `hosts.rs`, `placement.rs` | which hosts run together, and where endpoints are |
 //! | `channels.rs` | the channels between nodes of the driver, and their load |
+//! | `leaf_spine.rs` | leaves and spines, for path policies that see all packets |
 //! | `ways.rs` | the tables by which packets find their next node |
 //! | `ports.rs` | links and the queues at their sending ends |
 //! | `ethernet.rs`, `adapter_flows.rs` | switches and adapters of an Ethernet |
@@ -20,6 +21,7 @@ pub(crate) mod detours;
 pub(crate) mod ethernet;
 pub(crate) mod graph;
 pub(crate) mod hosts;
+pub(crate) mod leaf_spine;
 pub(crate) mod placement;
 pub(crate) mod ports;
 pub(crate) mod ways;
@@ -32,7 +34,6 @@ use forebay_records::StringColumn;
 use forebay_records::random::stream;
 use forebay_switching::PathPolicyConfig;
 use forebay_tcp::RecoveryKind;
-use rand_pcg::Pcg64Mcg;
 
 use crate::assembly::channels::{ChannelFinder, FoundChannels, LinkUse};
 use crate::assembly::graph::Graph;
@@ -43,6 +44,7 @@ use crate::assembly::ways::{DriverNodes, PortPlan, Ways};
 use crate::crossbar::{Crossbar, CrossbarParts};
 use crate::driver::inbox::Arrivals;
 use crate::driver::node::{Node, PlacedNode};
+use crate::driver::node_table::NodeTable;
 use crate::driver::routes::{Destinations, Routes, Way};
 use crate::driver::ties::{Salts, salt_of_link};
 use crate::driver::windows::{Arrangement, Windows};
@@ -348,12 +350,13 @@ impl<'a> Maker<'a> {
     /// The node that chooses among the ports of a router, or of a host with several links.
     fn path_chooser(&self, node: NodeIndex) -> PathChooser {
         let ways = self.graph.out.of(node).iter().map(|&link| self.ways.to(link)).collect();
-        PathChooser::new(self.ways.node_table(node, self.path_stream(node)), ways)
+        PathChooser::new(self.node_table(node), ways)
     }
 
-    /// The random stream of the path policy of a node.
-    pub(super) fn path_stream(&self, node: NodeIndex) -> Pcg64Mcg {
-        stream(self.seed, &format!("node/{}/paths", &self.names[node as usize]))
+    /// The table of a node that is one of the driver, with the random stream of its path policy.
+    fn node_table(&self, node: NodeIndex) -> NodeTable {
+        let rng = stream(self.seed, &format!("node/{}/paths", &self.names[node as usize]));
+        self.ways.node_table(node, rng, |link| self.ports.links.all[link as usize].rate)
     }
 
     /// The fabric of a node, with counters for each of its inputs.
@@ -370,7 +373,7 @@ impl<'a> Maker<'a> {
         let record = (0..spec.ports).map(record).collect();
         let rng = stream(seed, &format!("switch/{name}"));
         let checkpoints = Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
-        let table = self.ways.node_table(node, self.path_stream(node));
+        let table = self.node_table(node);
         let ways = graph.out.of(node).iter().map(|&link| self.ways.to(link)).collect();
         let recorder = self.ports.watch.map(|watch| Box::new(PhaseRecorder::new(watch, &name, spec.ports)));
         Crossbar::new(CrossbarParts { name, spec, record, table, ways, rng, checkpoints, recorder })

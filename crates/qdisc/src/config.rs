@@ -284,6 +284,12 @@ impl fmt::Display for QueueError {
 impl core::error::Error for QueueError {}
 
 impl<G> QueueSpec<G> {
+    /// Whether it writes rates into packets, for the queues behind it.
+    #[must_use]
+    pub fn labels_packets(&self) -> bool {
+        matches!(self, Self::Csfq(_)) || self.children().any(Self::labels_packets)
+    }
+
     /// Whether packets may leave with another traffic class than that with which they came.
     #[must_use]
     pub fn changes_class(&self) -> bool {

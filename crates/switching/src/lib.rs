@@ -63,7 +63,9 @@ pub use matching::Matching;
 pub use maximum_size::MaximumSizeConfig;
 pub use mwm::MwmConfig;
 pub use occupancy::Occupancy;
-pub use paths::{EqualPaths, NodePolicy, PathPacket, PathPolicy, PathPolicyConfig, StatefulPolicy};
+pub use paths::{
+    Carried, EqualPaths, LeafSpineNode, NodePolicy, PathPacket, PathPolicy, PathPolicyConfig, StatefulPolicy,
+};
 pub use pause::{PAUSE_QUANTUM_BITS, PauseConfig, PauseReceiver, PauseSender, SHORTEST_FRAME, headroom};
 pub use pim::PimConfig;
 pub use rand_core::Rng;

@@ -8,6 +8,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+mod conga;
 mod ecmp;
 mod flowlet;
 mod flows;
@@ -15,12 +16,13 @@ mod round_robin;
 mod single;
 mod spray;
 
+pub use conga::CongaConfig;
 pub use ecmp::{EcmpConfig, EcmpSalt};
 pub use flowlet::FlowletConfig;
 pub use single::SingleConfig;
 pub use spray::{SprayConfig, SprayOrder};
 
-use forebay_units::Time;
+use forebay_units::{Rate, Time};
 use rand_core::Rng;
 
 /// Chooses among equal paths at one node, without state.
@@ -42,9 +44,40 @@ pub struct PathPacket {
     pub now: Time,
     /// Its flow and direction.
     pub flow: u32,
+    /// Length on the wire in bytes.
+    pub len_bytes: u32,
+    /// The port by which it comes, and what it carries, if the policy [sees all](StatefulPolicy::sees_all) packets.
+    pub carried: Option<Carried>,
 }
 
-/// The next hops of a packet: two or more.
+/// The data of a packet that a policy reads at several nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// The port by which the packet comes.
+    pub input: u32,
+    /// The leaves of its source and its destination.
+    pub leaves: [u32; 2],
+    /// What nodes before this one wrote; 0 at its source. `None` if it has no room.
+    pub label: Option<u16>,
+}
+
+/// A node of a leaf-spine network, for policies that see all packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeafSpineNode {
+    /// The number of this leaf; `None` for a spine.
+    pub leaf: Option<u32>,
+    /// How many leaves there are.
+    pub leaves: u32,
+    /// The rate of each port, and the number of the spine to which it leads, if it leads to one.
+    pub ports: Vec<(Rate, Option<u32>)>,
+}
+
+impl PathPacket {
+    /// The bits of a label.
+    pub const LABEL_BITS: u32 = 10;
+}
+
+/// The next hops of a packet: two or more, or one if the policy [sees all](StatefulPolicy::sees_all) packets.
 #[derive(Clone, Copy, Debug)]
 pub struct EqualPaths<'a> {
     /// The number of this set of ports at the node.
@@ -55,8 +88,17 @@ pub struct EqualPaths<'a> {
 
 /// Chooses among equal paths at one node, by the packets that came there before.
 pub trait StatefulPolicy: Send + core::fmt::Debug {
-    /// The place of the next hop in `paths.ports`. `rng` is the node's own random stream.
-    fn choose(&mut self, packet: PathPacket, paths: EqualPaths<'_>, rng: &mut dyn Rng) -> usize;
+    /// The place of the next hop in `paths.ports`. It may change the label that the packet carries. `rng` is the node's
+    /// own random stream.
+    fn choose(&mut self, packet: &mut PathPacket, paths: EqualPaths<'_>, rng: &mut dyn Rng) -> usize;
+
+    /// Whether it is asked about packets with a single next hop, too, at all switches of a leaf-spine network.
+    fn sees_all(&self) -> bool {
+        false
+    }
+
+    /// Called before the first packet if it sees all packets.
+    fn place_at(&mut self, _node: LeafSpineNode) {}
 }
 
 /// The policy of one node.
@@ -140,6 +182,8 @@ path_policies! {
     Spray, "spray", spray::SprayConfig;
     /// A path for each burst of a flow, drawn at random (LetFlow).
     Flowlet, "flowlet", flowlet::FlowletConfig;
+    /// A path for each burst of a flow, by the congestion of paths (CONGA). Leaf-spine networks only.
+    Conga, "conga", conga::CongaConfig;
 }
 
 impl Default for PathPolicyConfig {

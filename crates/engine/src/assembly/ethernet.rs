@@ -146,7 +146,7 @@ impl Maker<'_> {
         let mut forwarding: Vec<ForwardingEntry> =
             (0..2 * flows.len()).map(|direction| ForwardingEntry::new(0, 0, is_generated(direction / 2))).collect();
         let mut rows = vec![Vec::new(); ports];
-        let mut has_several = false;
+        let mut has_table = false;
         for of_direction in view.outputs[node as usize].chunk_by(|one, other| one.0 == other.0) {
             let (direction, number) = (of_direction[0].0, of_direction[0].0 as usize / 2);
             let outputs = of_direction.iter().map(|&(_, link)| self.graph.outputs[link as usize] as usize);
@@ -155,8 +155,9 @@ impl Maker<'_> {
             let row = outputs.iter().map(|&output| rows[output].len()).max().unwrap_or(0);
             let first = outputs.first().copied().unwrap_or(0);
             let entry = ForwardingEntry::new(first as u8, row as u32, is_generated(number));
-            forwarding[direction as usize] = if outputs.len() > 1 { entry.to_several() } else { entry };
-            has_several |= outputs.len() > 1;
+            let in_table = outputs.len() > 1 || self.graph.sees_all(node);
+            forwarding[direction as usize] = if in_table { entry.in_table() } else { entry };
+            has_table |= in_table;
             let has_row = direction % 2 == 0 || flows.get(number).transport.least_bytes().1.is_some();
             for output in outputs.into_iter().filter(|_| has_row) {
                 rows[output].resize(row + 1, direction);
@@ -175,10 +176,7 @@ impl Maker<'_> {
         let ports = self.switch_ports(&spec, node, &links, rows, (by_class, first_point), view)?;
         let checkpoints = Checkpoints::new(Some(self.measured.from), self.probes.interval.filter(|_| sampled));
         let switch = EthernetSwitch::new(&spec, ports, memory, by_class, forwarding, self.rows(), checkpoints);
-        if !has_several {
-            return Ok(switch);
-        }
-        Ok(switch.with_paths(self.ways.node_table(node, self.path_stream(node))))
+        Ok(if has_table { switch.with_paths(self.node_table(node)) } else { switch })
     }
 
     fn switch_ports(

@@ -80,7 +80,7 @@ enum Policies {
     /// Those of all nodes, and the entropy of each (flow, direction).
     Stateless { by_node: Vec<Arc<dyn PathPolicy>>, entropies: Vec<u32> },
     /// Each node that chooses owns its policy.
-    Stateful { config: PathPolicyConfig, chooses: Vec<bool> },
+    Stateful { config: PathPolicyConfig, chooses: Vec<bool>, sees_all: bool },
 }
 
 /// The packets of a flow in one direction.
@@ -118,12 +118,20 @@ pub(crate) struct Hop {
 }
 
 impl Policies {
-    fn new(paths: &PathPolicyConfig, names: &StringColumn, flows: &Flows, routing: &Routing, seed: u64) -> Self {
+    fn new(
+        paths: &PathPolicyConfig,
+        (names, forwards): (&StringColumn, &[bool]),
+        flows: &Flows,
+        routing: &Routing,
+        seed: u64,
+    ) -> Self {
         match paths.build(0) {
             NodePolicy::First => return Self::First,
-            NodePolicy::Stateful(_) => {
-                let chooses = (0..names.len() as NodeIndex).map(|node| routing.has_choice(node)).collect();
-                return Self::Stateful { config: paths.clone(), chooses };
+            NodePolicy::Stateful(policy) => {
+                let sees_all = policy.sees_all();
+                let chooses = |node| routing.has_choice(node) || sees_all && forwards[node as usize];
+                let chooses = (0..names.len() as NodeIndex).map(chooses).collect();
+                return Self::Stateful { config: paths.clone(), chooses, sees_all };
             }
             NodePolicy::Stateless(_) => {}
         }
@@ -169,7 +177,7 @@ impl Graph {
         let ends = flows.iter().map(|flow| flow.destination).chain(sources);
         let routing = Routing::new(&forwards, &edges, ends, changes);
         let policies = if routing.has_equal_paths() {
-            Policies::new(paths, names, flows, &routing, seed)
+            Policies::new(paths, (names, &forwards), flows, &routing, seed)
         } else {
             Policies::First
         };
@@ -205,7 +213,7 @@ impl Graph {
 
     /// The policy of a node that owns it and has a choice.
     pub fn stateful_policy(&self, node: NodeIndex) -> Option<Box<dyn StatefulPolicy>> {
-        let Policies::Stateful { config, chooses } = &self.policies else { return None };
+        let Policies::Stateful { config, chooses, .. } = &self.policies else { return None };
         match config.build(0) {
             NodePolicy::Stateful(policy) if chooses[node as usize] => Some(policy),
             _ => None,
@@ -216,6 +224,11 @@ impl Graph {
     pub fn has_chooser(&self, node: NodeIndex) -> bool {
         let is_of_ports = matches!(self.kind(node), Kind::Host | Kind::Router);
         is_of_ports && matches!(&self.policies, Policies::Stateful { chooses, .. } if chooses[node as usize])
+    }
+
+    /// Whether the policy of a node sees packets with a single next hop, too.
+    pub fn sees_all(&self, node: NodeIndex) -> bool {
+        matches!(&self.policies, Policies::Stateful { chooses, sees_all: true, .. } if chooses[node as usize])
     }
 
     /// The destination of each (flow, direction), and what equal paths are chosen by. A source that no packets are sent
@@ -256,7 +269,8 @@ impl Graph {
         let hops = |routes: usize, node: NodeIndex, before: Option<LinkId>| {
             let links = self.next_links(routes, node, destination, (stream, direction));
             let is_last = |link: LinkId| self.edges[link as usize].to == stream.to;
-            let is_chosen = links.len() > 1 && matches!(self.policies, Policies::Stateful { .. });
+            let has_state = matches!(self.policies, Policies::Stateful { .. });
+            let is_chosen = has_state && links.len() > 1 || self.sees_all(node);
             links.iter().map(move |&link| Hop { before, link, is_last: is_last(link), is_chosen })
         };
         if self.routing.count() > 1 || !self.keeps_paths(stream) {

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
+use forebay_qdisc::Rate;
 use rand_pcg::Pcg64Mcg;
 
 use crate::assembly::channels::NextNodes;
 use crate::assembly::graph::{Distinct, Graph, Kind};
 use crate::assembly::hosts::HostGroups;
+use crate::assembly::leaf_spine::LeafSpine;
 use crate::driver::node::NodeId;
 use crate::driver::node_table::NodeTable;
 use crate::driver::routes::{Among, EntrySets, ForwardingTable, NOWHERE, TableBuilder, Way};
@@ -126,7 +129,8 @@ impl DriverNodes {
     /// The last node in front of those behind a link.
     pub fn feeder(&self, graph: &Graph, link: LinkId) -> Option<NodeId> {
         let from = graph.edges[link as usize].from;
-        let fabric = || Some(self.of_node(from)).filter(|_| graph.kind(from) == Kind::Crossbar);
+        let has_fabric = graph.kind(from) == Kind::Crossbar || graph.sees_all(from);
+        let fabric = || Some(self.of_node(from)).filter(|_| has_fabric);
         self.of_link(link).or_else(fabric)
     }
 }
@@ -140,6 +144,7 @@ pub(crate) struct Ways<'a> {
     /// The place of each node of the driver.
     places: &'a [NodeId],
     pub table: TableBuilder,
+    leaf_spine: LeafSpine,
     /// Into each node, and out of it for what begins there.
     into: BTreeMap<NodeIndex, Way>,
     out_of: BTreeMap<NodeIndex, Way>,
@@ -155,7 +160,8 @@ impl<'a> Ways<'a> {
     ) -> Self {
         let table = TableBuilder::new(graph.routing.periods.clone());
         let (into, out_of) = (BTreeMap::new(), BTreeMap::new());
-        Self { graph, nodes, receiving, next, places, table, into, out_of }
+        let leaf_spine = LeafSpine::new(graph);
+        Self { graph, nodes, receiving, next, places, table, leaf_spine, into, out_of }
     }
 
     fn place(&self, node: Option<NodeId>) -> u32 {
@@ -203,6 +209,7 @@ impl<'a> Ways<'a> {
         }
         let way = match (self.graph.kind(node), self.graph.routing.usual.only(node)) {
             (Kind::Crossbar, _) => Way::to(self.place(Some(self.nodes.of_node(node)))),
+            _ if self.graph.sees_all(node) => Way::to(self.place(Some(self.nodes.of_node(node)))),
             (_, Some(link)) => self.to(link),
             (_, None) => {
                 let mut table = std::mem::take(&mut self.table);
@@ -228,15 +235,20 @@ impl<'a> Ways<'a> {
     }
 
     /// The table of a node that is one of the driver, and chooses itself.
-    pub fn node_table(&self, node: NodeIndex, rng: Pcg64Mcg) -> NodeTable {
+    pub fn node_table(&self, node: NodeIndex, rng: Pcg64Mcg, rate: impl Fn(LinkId) -> Rate) -> NodeTable {
         let output = |link: LinkId| self.graph.outputs[link as usize];
-        let Some(policy) = self.graph.stateful_policy(node) else {
+        let Some(mut policy) = self.graph.stateful_policy(node) else {
             let (table, way) = self.table_of(node, output);
             return NodeTable::new(table, way);
         };
         let (mut table, mut sets) = (TableBuilder::new(self.graph.routing.periods.clone()), EntrySets::default());
-        let way = self.add_entries(&mut table, node, output, Among::Sets(&mut sets));
-        NodeTable::new(table.finish(), way).choosing(sets.sets, policy, rng)
+        let leaf_of = self.graph.sees_all(node).then(|| {
+            policy.place_at(self.leaf_spine.node(self.graph, node, rate));
+            Arc::clone(&self.leaf_spine.leaf_of)
+        });
+        let among = if leaf_of.is_some() { Among::All(&mut sets) } else { Among::Sets(&mut sets) };
+        let way = self.add_entries(&mut table, node, output, among);
+        NodeTable::new(table.finish(), way).choosing(sets.sets, policy, rng, leaf_of)
     }
 
     fn add_table(&self, table: &mut TableBuilder, node: NodeIndex, entry: impl Fn(LinkId) -> u32) -> Way {

@@ -10,14 +10,18 @@
 //!   to the port where there is none. Routers without such a policy have no such node: nothing changes for them.
 //! - From the chooser to the ports there is no delay. The packet keeps its time and its input, so a port orders its
 //!   packets as ever, and the same for any number of threads.
+//! - A policy that sees all packets (CONGA) has such nodes at all switches, and tables lead there always. Data carry its
+//!   label in the bits of the rate label.
 //! - A set of equal paths is a sorted list of ports, the same for all destinations with these next hops, and in all
 //!   periods between changes of routes.
 
-use forebay_switching::{EqualPaths, PathPacket, StatefulPolicy};
+use std::sync::Arc;
+
+use forebay_switching::{Carried, EqualPaths, PathPacket, StatefulPolicy};
 use rand_pcg::Pcg64Mcg;
 
 use crate::driver::node::Channels;
-use crate::driver::routes::{ForwardingTable, Way};
+use crate::driver::routes::{Destinations, ForwardingTable, Way};
 use crate::packet::Packet;
 
 /// Entries are outputs of the node.
@@ -32,6 +36,8 @@ struct Chooser {
     sets: Vec<Box<[u32]>>,
     policy: Box<dyn StatefulPolicy>,
     rng: Pcg64Mcg,
+    /// By the number of a destination, the leaf to which it is attached, if the policy sees all packets.
+    leaf_of: Option<Arc<[u32]>>,
 }
 
 impl NodeTable {
@@ -40,9 +46,15 @@ impl NodeTable {
         Self { table, way, chooser: None }
     }
 
-    /// The same, where `policy` chooses among the outputs of `sets`.
-    pub fn choosing(self, sets: Vec<Box<[u32]>>, policy: Box<dyn StatefulPolicy>, rng: Pcg64Mcg) -> Self {
-        Self { chooser: Some(Box::new(Chooser { sets, policy, rng })), ..self }
+    /// The same, where `policy` chooses among the outputs of `sets`. A policy that sees all packets needs `leaf_of`.
+    pub fn choosing(
+        self,
+        sets: Vec<Box<[u32]>>,
+        policy: Box<dyn StatefulPolicy>,
+        rng: Pcg64Mcg,
+        leaf_of: Option<Arc<[u32]>>,
+    ) -> Self {
+        Self { chooser: Some(Box::new(Chooser { sets, policy, rng, leaf_of })), ..self }
     }
 
     /// The output of a packet that arrives now. Asked once for each.
@@ -51,19 +63,41 @@ impl NodeTable {
         let Self { table, way, chooser } = self;
         let entry = table.look_up(*way, packet, &channels.routes.destinations, &channels.tables);
         match (ForwardingTable::set_of(entry), chooser) {
-            (Some(set), Some(chooser)) => chooser.choose(set, packet),
+            (Some(set), Some(chooser)) => chooser.choose(set, packet, &channels.routes.destinations).0,
             _ => entry as usize,
+        }
+    }
+
+    /// The same, with the packet as it leaves.
+    pub fn forward(&mut self, packet: &Packet, channels: &Channels) -> (usize, Packet) {
+        let Self { table, way, chooser } = self;
+        let entry = table.look_up(*way, packet, &channels.routes.destinations, &channels.tables);
+        match (ForwardingTable::set_of(entry), chooser) {
+            (Some(set), Some(chooser)) => {
+                let (output, label) = chooser.choose(set, packet, &channels.routes.destinations);
+                let labelled = label.map(|label| packet.with_path_label(label));
+                (output, labelled.unwrap_or_else(|| packet.word_by_word()))
+            }
+            _ => (entry as usize, packet.word_by_word()),
         }
     }
 }
 
 impl Chooser {
+    /// The output of a packet, and its label if the policy writes one.
     #[inline(never)]
-    fn choose(&mut self, set: usize, packet: &Packet) -> usize {
+    fn choose(&mut self, set: usize, packet: &Packet, ends: &Destinations) -> (usize, Option<u16>) {
         // Connections that use a flow one after the other differ in the upper bits.
         let flow = packet.direction_index() as u32 ^ u32::from(packet.generation()) << 26;
         let ports = &self.sets[set];
-        let packet = PathPacket { now: packet.time, flow };
-        ports[self.policy.choose(packet, EqualPaths { set, ports }, &mut self.rng)] as usize
+        let carried = self.leaf_of.as_deref().map(|leaf_of| Carried {
+            input: packet.input(),
+            leaves: ends.of_both_ends(packet).map(|end| leaf_of[end as usize]),
+            // The stamp of an ACK has no room.
+            label: (!packet.is_ack()).then(|| packet.path_label()),
+        });
+        let mut packet = PathPacket { now: packet.time, flow, len_bytes: packet.len_bytes(), carried };
+        let output = ports[self.policy.choose(&mut packet, EqualPaths { set, ports }, &mut self.rng)] as usize;
+        (output, packet.carried.and_then(|carried| carried.label))
     }
 }

@@ -91,6 +91,8 @@ pub(crate) enum Among<'a> {
     Entry(u32),
     /// A set of entries, among which the owner of the table chooses.
     Sets(&'a mut EntrySets),
+    /// The same, and a set where there is one next hop, too.
+    All(&'a mut EntrySets),
 }
 
 /// The different sets of entries of a table.
@@ -131,6 +133,7 @@ impl TableBuilder {
                 let entries = || equal.iter().map(|&link| entry(link));
                 match (equal, &mut among) {
                     ([], _) => NOWHERE,
+                    (_, Among::All(known)) => self.add_set(known, entries().collect()),
                     (&[only], _) | (&[only, ..], Among::First) => entry(only).min(NOWHERE),
                     (_, Among::Policy(policy)) => self.add_choice(first_choice, entries().collect(), policy),
                     (_, Among::Entry(entry)) => *entry,
@@ -269,6 +272,11 @@ impl Destinations {
     #[inline(always)]
     pub fn of(&self, packet: &Packet) -> u32 {
         self.numbers[packet.direction_index()]
+    }
+
+    /// The numbers of the nodes where a packet begins and ends: the packets of the other direction end where it begins.
+    pub fn of_both_ends(&self, packet: &Packet) -> [u32; 2] {
+        [packet.direction_index() ^ 1, packet.direction_index()].map(|direction| self.numbers[direction])
     }
 }
 

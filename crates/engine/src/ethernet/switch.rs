@@ -61,7 +61,7 @@ pub(crate) struct EthernetSwitch {
     /// Frames in the forwarding delay.
     delayed: Ring<Packet>,
     control_count: ControlCount,
-    /// Chooses among several outputs; `None` if no frame has them.
+    /// Outputs of frames that may take several; `None` without such frames.
     paths: Option<Box<NodeTable>>,
     /// At this use of an input's memory its feeder may continue. 0: no flow control.
     low_watermark: u64,
@@ -109,7 +109,7 @@ impl EthernetSwitch {
         switch
     }
 
-    /// Frames with several outputs take that of `table`.
+    /// Frames whose outputs are in a table take those of `table`.
     pub fn with_paths(self, table: NodeTable) -> Self {
         Self { paths: Some(Box::new(table)), ..self }
     }

@@ -27,8 +27,8 @@ impl Node for PathChooser {
     fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
         let packets = channels.take(me, until);
         for packet in &packets {
-            let output = self.table.output_of(packet, channels);
-            channels.send(self.ways[output], packet.word_by_word());
+            let (output, packet) = self.table.forward(packet, channels);
+            channels.send(self.ways[output], packet);
         }
         channels.give_back(packets);
         (until, Time::NEVER)

@@ -29,8 +29,13 @@ const TRANSPORTS: [&str; 14] = [
     "roce = { control = \"dctcp\", recovery = \"irn\" }",
 ];
 
-const PATHS: [&str; 4] =
-    [r#""ecmp""#, r#""spray""#, r#"{ spray = { order = "round_robin" } }"#, r#"{ flowlet = { timeout = "5 us" } }"#];
+const PATHS: [&str; 5] = [
+    r#""ecmp""#,
+    r#""spray""#,
+    r#"{ spray = { order = "round_robin" } }"#,
+    r#"{ flowlet = { timeout = "5 us" } }"#,
+    r#"{ conga = { timeout = "5 us" } }"#,
+];
 
 #[derive(Clone, Debug)]
 struct Case {

@@ -72,8 +72,8 @@ impl Flowlets {
     }
 
     /// The path of a packet; `draw` decides for the first one of a flowlet.
-    pub fn choose(&mut self, packet: PathPacket, ports: &[u32], draw: impl FnOnce() -> usize) -> usize {
-        let PathPacket { now, flow } = packet;
+    pub fn choose(&mut self, packet: &PathPacket, ports: &[u32], draw: impl FnOnce() -> usize) -> usize {
+        let PathPacket { now, flow, .. } = *packet;
         let (last, is_new) = self.flows.entry(flow, now);
         let goes_on = !is_new && now.since(last.time) <= self.timeout;
         let known = if goes_on { ports.binary_search(&last.port).ok() } else { None };
@@ -84,7 +84,7 @@ impl Flowlets {
 }
 
 impl StatefulPolicy for Flowlets {
-    fn choose(&mut self, packet: PathPacket, paths: EqualPaths<'_>, rng: &mut dyn Rng) -> usize {
+    fn choose(&mut self, packet: &mut PathPacket, paths: EqualPaths<'_>, rng: &mut dyn Rng) -> usize {
         Self::choose(self, packet, paths.ports, || draw_below(paths.ports.len(), rng))
     }
 }
@@ -103,13 +103,13 @@ mod tests {
     }
 
     fn packet(picoseconds: u64, flow: u32) -> PathPacket {
-        PathPacket { now: Time::from_picoseconds(picoseconds), flow }
+        PathPacket { now: Time::from_picoseconds(picoseconds), flow, len_bytes: 1000, carried: None }
     }
 
     #[test]
     fn a_gap_of_the_timeout_keeps_the_path_and_a_longer_one_draws() {
         let mut flowlets = flowlets();
-        let mut at = |picoseconds, draw| flowlets.choose(packet(picoseconds, 7), &PORTS, || draw);
+        let mut at = |picoseconds, draw| flowlets.choose(&packet(picoseconds, 7), &PORTS, || draw);
         assert_eq!(at(0, 2), 2);
         assert_eq!(at(100_000_000, 1), 2);
         // Each packet restarts the timeout.
@@ -122,18 +122,18 @@ mod tests {
     #[test]
     fn flows_have_flowlets_of_their_own() {
         let mut flowlets = flowlets();
-        assert_eq!(flowlets.choose(packet(0, 1), &PORTS, || 3), 3);
-        assert_eq!(flowlets.choose(packet(10, 2), &PORTS, || 0), 0);
-        assert_eq!(flowlets.choose(packet(20, 1), &PORTS, || 1), 3);
+        assert_eq!(flowlets.choose(&packet(0, 1), &PORTS, || 3), 3);
+        assert_eq!(flowlets.choose(&packet(10, 2), &PORTS, || 0), 0);
+        assert_eq!(flowlets.choose(&packet(20, 1), &PORTS, || 1), 3);
     }
 
     #[test]
     fn a_flow_keeps_its_port_among_other_paths_and_draws_where_that_is_none() {
         let mut flowlets = flowlets();
-        assert_eq!(flowlets.choose(packet(0, 1), &PORTS, || 2), 2);
-        assert_eq!(flowlets.choose(packet(1, 1), &[3, 5], || 0), 1, "port 5 is the second of these");
-        assert_eq!(flowlets.choose(packet(2, 1), &[2, 3], || 0), 0);
-        assert_eq!(flowlets.choose(packet(3, 1), &PORTS, || 3), 0, "port 2 is the first of all");
+        assert_eq!(flowlets.choose(&packet(0, 1), &PORTS, || 2), 2);
+        assert_eq!(flowlets.choose(&packet(1, 1), &[3, 5], || 0), 1, "port 5 is the second of these");
+        assert_eq!(flowlets.choose(&packet(2, 1), &[2, 3], || 0), 0);
+        assert_eq!(flowlets.choose(&packet(3, 1), &PORTS, || 3), 0, "port 2 is the first of all");
     }
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
         let mut counts = [0_u32; 4];
         for flow in 0..40_000 {
             let paths = EqualPaths { set: 0, ports: &PORTS };
-            counts[StatefulPolicy::choose(&mut flowlets, packet(u64::from(flow), flow), paths, &mut rng)] += 1;
+            counts[StatefulPolicy::choose(&mut flowlets, &mut packet(u64::from(flow), flow), paths, &mut rng)] += 1;
         }
         // Five standard deviations of a multinomial.
         assert!(counts.iter().all(|count| count.abs_diff(10_000) < 5 * 87), "{counts:?}");

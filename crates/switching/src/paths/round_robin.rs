@@ -50,7 +50,7 @@ fn shuffle(order: &mut [u32], rng: &mut dyn Rng) {
 }
 
 impl StatefulPolicy for RoundRobin {
-    fn choose(&mut self, _packet: PathPacket, paths: EqualPaths<'_>, rng: &mut dyn Rng) -> usize {
+    fn choose(&mut self, _packet: &mut PathPacket, paths: EqualPaths<'_>, rng: &mut dyn Rng) -> usize {
         if self.lists.len() <= paths.set {
             self.lists.resize_with(paths.set + 1, List::default);
         }
@@ -67,8 +67,8 @@ mod tests {
     use super::*;
 
     fn takes(policy: &mut RoundRobin, set: usize, ports: &[u32], count: usize, rng: &mut Pcg64Mcg) -> Vec<usize> {
-        let packet = PathPacket { now: Time::ZERO, flow: 3 };
-        (0..count).map(|_| policy.choose(packet, EqualPaths { set, ports }, rng)).collect()
+        let mut packet = PathPacket { now: Time::ZERO, flow: 3, len_bytes: 1000, carried: None };
+        (0..count).map(|_| policy.choose(&mut packet, EqualPaths { set, ports }, rng)).collect()
     }
 
     proptest! {

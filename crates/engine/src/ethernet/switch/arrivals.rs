@@ -24,16 +24,16 @@ impl EthernetSwitch {
     /// A control frame has arrived, or a frame that is not forwarded at once.
     #[cold]
     #[inline(never)]
-    fn arrive_specially(&mut self, mut packet: Packet, channels: &mut Channels) {
+    fn arrive_specially(&mut self, packet: Packet, channels: &mut Channels) {
         let flow = packet.flow_id();
         if self.rows.is_control(flow) && (packet.is_ack() || self.rows.is_pause(flow)) {
             return self.arrive_control(packet, channels);
         }
         if self.forwarding_delay == Span::ZERO {
-            let output = self.output_of(&packet, channels);
+            let (output, packet) = self.forward(packet, channels);
             return self.admit_carefully(packet, output, packet.time, channels);
         }
-        packet.time += self.forwarding_delay;
+        let packet = packet.at(packet.time + self.forwarding_delay);
         self.upkeep_due = self.upkeep_due.min(packet.time);
         self.delayed.push(packet);
     }
@@ -42,7 +42,11 @@ impl EthernetSwitch {
     #[inline(always)]
     fn admit(&mut self, packet: Packet, channels: &mut Channels) {
         let (entry, input, class) = (self.entry(&packet), SwitchPort::input_of(&packet), self.class(&packet));
-        let (output, len_bytes) = (self.output_of(&packet, channels), packet.len_bytes());
+        if entry.is_in_table() {
+            let (output, packet) = self.forward(packet.word_by_word(), channels);
+            return self.admit_carefully(packet, output, packet.time, channels);
+        }
+        let (output, len_bytes) = (entry.output(), packet.len_bytes());
         let port = &mut self.ports[output];
         if self.sampled || !port.sampler.skips_next() || self.memory.is_close(input, len_bytes) {
             return self.admit_carefully(packet.word_by_word(), output, packet.time, channels);
@@ -55,17 +59,14 @@ impl EthernetSwitch {
         self.join(packet, Some(entry.row()), output, class, channels);
     }
 
-    /// The output of a data frame that is forwarded now. Asked once for each.
-    #[inline(always)]
-    pub(super) fn output_of(&mut self, packet: &Packet, channels: &Channels) -> usize {
-        let entry = self.entry(packet);
-        if entry.has_several() { self.choose_output(packet, channels) } else { entry.output() }
-    }
-
+    /// The output of a data frame that is forwarded now, and the frame as it leaves. Asked once for each.
     #[inline(never)]
-    fn choose_output(&mut self, packet: &Packet, channels: &Channels) -> usize {
-        let paths = self.paths.as_mut().expect("frames have several outputs only with a table for them");
-        paths.output_of(packet, channels)
+    pub(super) fn forward(&mut self, packet: Packet, channels: &Channels) -> (usize, Packet) {
+        let entry = self.entry(&packet);
+        match &mut self.paths {
+            Some(paths) if entry.is_in_table() => paths.forward(&packet, channels),
+            _ => (entry.output(), packet),
+        }
     }
 
     /// Queues a frame of any kind at `now`, if there is memory.

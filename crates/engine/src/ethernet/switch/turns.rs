@@ -50,7 +50,7 @@ impl EthernetSwitch {
             && packet.time <= now
         {
             self.delayed.pop();
-            let output = self.output_of(&packet, channels);
+            let (output, packet) = self.forward(packet, channels);
             self.admit_carefully(packet, output, now, channels);
         }
         self.plan_upkeep();
