@@ -115,7 +115,7 @@ pub enum NodePolicy {
 /// A uniform draw below `bound`, which is positive.
 fn draw_below(bound: usize, rng: &mut dyn Rng) -> usize {
     // The product's upper half; its bias is below 2^-32 times the bound.
-    ((rng.next_u64() >> 32) * bound as u64 >> 32) as usize
+    (((rng.next_u64() >> 32) * bound as u64) >> 32) as usize
 }
 
 /// Declares [`PathPolicyConfig`]. An entry is the description in the schema, then the variant, the name in a scenario,

@@ -78,7 +78,7 @@ enum Choice {
     /// By the routes that hold when the packet comes to the node.
     ByTime(Box<[u32]>),
     /// The node itself chooses, among the entries of the set of this number.
-    BySet(u32),
+    OfSet(u32),
 }
 
 /// What an entry of a table is where several next hops are equal.
@@ -169,7 +169,7 @@ impl TableBuilder {
         entries.sort_unstable();
         let entries: Box<[u32]> = entries.into();
         *known.by_entries.entry(entries).or_insert_with_key(|entries| {
-            self.choices.push(Choice::BySet(known.sets.len() as u32));
+            self.choices.push(Choice::OfSet(known.sets.len() as u32));
             known.sets.push(entries.clone());
             CHOICE | (self.choices.len() as u32 - 1)
         })
@@ -210,7 +210,7 @@ impl ForwardingTable {
                 let entry = entries[self.periods.at(packet.time)];
                 if entry & CHOICE == 0 { entry } else { self.choose(entry, packet, ends, tables) }
             }
-            Choice::BySet(number) => CHOICE | number,
+            Choice::OfSet(number) => CHOICE | number,
         }
     }
 

@@ -62,7 +62,7 @@ impl RecentFlows {
 fn find(slots: &[LastPacket], flow: u32) -> usize {
     // Multiplicative hashing by the golden ratio (Knuth, The Art of Computer Programming, section 6.4).
     let hash = flow.wrapping_mul(0x9e37_79b9);
-    let mut slot = (u64::from(hash) * slots.len() as u64 >> 32) as usize;
+    let mut slot = ((u64::from(hash) * slots.len() as u64) >> 32) as usize;
     while slots[slot].time != Time::NEVER && slots[slot].flow != flow {
         slot = (slot + 1) & (slots.len() - 1);
     }
