@@ -26,6 +26,7 @@ pub(crate) mod placement;
 pub(crate) mod ports;
 pub(crate) mod ways;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -54,6 +55,7 @@ use crate::host::endpoints::{EndpointId, Endpoints, Numbers};
 use crate::host::hosts::{HostParts, NONE, hosts};
 use crate::host::nic::flows::NicFlows;
 use crate::host::outbox::NodePorts;
+use crate::host::tasks::{TaskPlan, Tasks};
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::phase_recorder::PhaseRecorder;
 use crate::observe::queue_counters::{QueueCounters, QueueRecord};
@@ -65,7 +67,8 @@ use crate::router::path_chooser::PathChooser;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
 use crate::spec::{
-    AdapterSpec, CrossbarSpec, EthernetSwitchSpec, LinkId, NodeIndex, NodeSpec, Probes, RouteChange, Transport, Watch,
+    AdapterSpec, CrossbarSpec, EthernetSwitchSpec, LinkId, NodeIndex, NodeSpec, Probes, RouteChange, TaskGraph,
+    Transport, Watch,
 };
 
 /// A network as its builder describes it.
@@ -77,6 +80,7 @@ pub(crate) struct Description {
     pub node_names: StringColumn,
     pub links: Links,
     pub flows: Flows,
+    pub task_graphs: Vec<TaskGraph>,
     pub paths: PathPolicyConfig,
     pub route_changes: Vec<RouteChange>,
     /// Datagrams that may wait at a host for its own uplink.
@@ -90,11 +94,11 @@ pub(crate) struct Description {
 }
 
 impl Description {
-    /// Makes the nodes of the driver. The names of nodes, flows and links stay.
+    /// Makes the nodes of the driver, and the tasks of hosts without messages. The names of nodes, flows and links stay.
     ///
     /// # Errors
     /// If the description contradicts itself, or the file of a trace cannot be created.
-    pub fn assemble(&mut self) -> Result<Windows, RunError> {
+    pub fn assemble(&mut self) -> Result<(Windows, Vec<Tasks>), RunError> {
         let Self { seed, measured, .. } = *self;
         let edges = self.links.all.iter().map(|link| link.edge).collect();
         let graph =
@@ -116,9 +120,10 @@ impl Description {
         let tables = SideTables::new(self.flows.len() as u32..2 * self.flows.len() as u32);
         let HostGroups { groups, receiving, .. } = groups;
         let ways = Ways::new(&graph, &nodes, &receiving, &next, &arrangement.places);
-        let (nodes, routes) = Maker::new(self, &graph, &nodes, ways).make(groups, numbers)?;
+        let tasks = TaskPlan::new(std::mem::take(&mut self.task_graphs), &self.flows, &numbers.ends, seed)?;
+        let (nodes, routes, alone) = Maker::new(self, &graph, &nodes, ways).make(groups, numbers, tasks)?;
         let windows = Windows::new(arrangement, nodes, routes, tables, packet_time, measured);
-        Ok(windows.with_generated(generated))
+        Ok((windows.with_generated(generated), alone))
     }
 
     /// The time of a packet on the fastest link.
@@ -199,8 +204,13 @@ impl<'a> Maker<'a> {
         }
     }
 
-    fn make(mut self, groups: Vec<Vec<HostPlan>>, numbers: Numbers) -> Result<(Vec<PlacedNode>, Routes), RunError> {
-        let endpoints = self.endpoints(numbers);
+    fn make(
+        mut self,
+        groups: Vec<Vec<HostPlan>>,
+        numbers: Numbers,
+        tasks: TaskPlan,
+    ) -> Result<(Vec<PlacedNode>, Routes, Vec<Tasks>), RunError> {
+        let endpoints = self.endpoints(numbers, tasks);
         let mut nodes = Vec::with_capacity(self.nodes.of_group(groups.len() as u32) as usize);
         let at_ports = self.endpoints_at_ports(&groups, &endpoints);
         for plan in &self.nodes.ports {
@@ -236,17 +246,18 @@ impl<'a> Maker<'a> {
             nodes.push(PlacedNode { node: self.hosts(group, &endpoint_of, &endpoints)?, arrivals });
         }
         let destinations = self.destinations();
-        Ok((nodes, Routes::new(destinations, self.ways.table)))
+        Ok((nodes, Routes::new(destinations, self.ways.table), endpoints.tasks.into_inner().into_alone()))
     }
 
     /// The builder of the ends of all flows.
-    fn endpoints(&self, numbers: Numbers) -> Endpoints<'a> {
+    fn endpoints(&self, numbers: Numbers, tasks: TaskPlan) -> Endpoints<'a> {
         let Self { flows, seed, measured, probes, device_queue_limit, watched_senders, .. } = *self;
         let sampled = probes.flows && probes.interval.is_some();
         let checkpoints = |sampled| Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
         Endpoints {
             flows,
             nic_flows: NicFlows::new(flows, &numbers.ends, seed),
+            tasks: RefCell::new(tasks),
             numbers,
             seed,
             checkpoints: checkpoints(sampled),

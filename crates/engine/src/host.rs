@@ -11,5 +11,6 @@ pub(crate) mod nic;
 pub(crate) mod outbox;
 pub(crate) mod send_path;
 pub(crate) mod several;
+pub(crate) mod tasks;
 pub(crate) mod tcp;
 pub(crate) mod udp;

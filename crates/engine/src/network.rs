@@ -20,7 +20,9 @@ use crate::packet::FlowId;
 use crate::run_so_far::RunSoFar;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
-use crate::spec::{FlowSpec, LinkId, LinkSpec, NodeIndex, NodeSpec, Probes, RouteChange, TcpData, Transport, Watch};
+use crate::spec::{
+    FlowSpec, LinkId, LinkSpec, NodeIndex, NodeSpec, Probes, RouteChange, TaskGraph, TcpData, Transport, Watch,
+};
 
 /// Collects nodes, links and flows; [`NetworkBuilder::build`] makes the network.
 pub struct NetworkBuilder {
@@ -39,6 +41,7 @@ impl NetworkBuilder {
             node_names: StringColumn::new(),
             links: Links::default(),
             flows: Flows::default(),
+            task_graphs: Vec::new(),
             paths: PathPolicyConfig::default(),
             route_changes: Vec::new(),
             device_queue_limit: None,
@@ -104,6 +107,11 @@ impl NetworkBuilder {
         }
     }
 
+    /// Adds tasks, whose flows must be messages over RDMA transports that are added before the network is built.
+    pub fn add_tasks(&mut self, graph: TaskGraph) {
+        self.network.task_graphs.push(graph);
+    }
+
     /// Records the state of the TCP sender of this flow as time series, if the probes have an interval.
     pub fn watch_sender(&mut self, flow: FlowId) {
         if self.network.probes.interval.is_some() {
@@ -128,11 +136,15 @@ impl NetworkBuilder {
     /// If the description contradicts itself, or the file of a trace cannot be created.
     pub fn build(mut self) -> Result<Network, RunError> {
         let transfer_table = self.network.transfer_table.clone();
-        let driver = self.network.assemble()?;
+        let (driver, alone) = self.network.assemble()?;
         let Description { measured, probes, node_names, flows, links, watch, .. } = self.network;
         let mut report = Report::new(measured, flows.labels, node_names, links.names);
         if watch.is_some() {
             report.expect_logs();
+        }
+        for mut tasks in alone {
+            tasks.run_alone(measured.to);
+            tasks.report(&mut report);
         }
         Ok(Network { driver, report, measured, sampling_interval: probes.interval, transfer_table })
     }

@@ -17,6 +17,7 @@ pub(crate) mod pause_recorder;
 pub(crate) mod phase_recorder;
 pub(crate) mod queue_counters;
 pub(crate) mod queue_series;
+pub(crate) mod ranks;
 pub(crate) mod report;
 pub(crate) mod reported;
 pub(crate) mod results;

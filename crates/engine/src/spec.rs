@@ -6,6 +6,7 @@
 //! | `link.rs` | a link and the queue at its sending end |
 //! | `impairments.rs` | loss, duplication, delay and order of packets after their transmission |
 //! | `flow.rs`, `traffic.rs` | flows, their transports and applications; when sources send |
+//! | `tasks.rs` | messages that wait for others, and computations |
 //! | `detour.rs` | routes that change during a run |
 //! | `crossbar.rs` | a router with a fabric |
 //! | `ethernet.rs` | Ethernet switches and adapters |
@@ -24,6 +25,7 @@ pub(crate) mod link;
 pub(crate) mod links;
 pub(crate) mod node;
 pub(crate) mod probes;
+pub(crate) mod tasks;
 pub(crate) mod traffic;
 pub(crate) mod watch;
 
@@ -36,5 +38,6 @@ pub use impairments::{ChosenPackets, DelayStep, Impairments, Jitter, LossModel, 
 pub use link::{LinkId, LinkSpec, Opportunities, ServiceStep};
 pub use node::{NodeIndex, NodeSpec};
 pub use probes::Probes;
+pub use tasks::{Action, Dependency, Task, TaskEvent, TaskGraph};
 pub use traffic::{CellArrivals, FrameArrivals, OnOff, RateStep, UdpPattern};
 pub use watch::Watch;

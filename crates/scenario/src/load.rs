@@ -5,7 +5,7 @@ use forebay_document::{Document, Kind, Node, Path, escaped};
 use crate::ScenarioError;
 use crate::expand::expand;
 use crate::numbers::{check_pins, remove_lost_pins};
-use crate::patterns::matrix;
+use crate::patterns::{goal, matrix};
 use crate::schema::ScenarioSpec;
 use crate::validate::validate;
 use crate::{size_cdf, traces};
@@ -92,7 +92,8 @@ impl Scenario {
         document.rewrite(|root| {
             traces::inline(root, read)?;
             size_cdf::inline(root, read)?;
-            matrix::inline(root, read)
+            matrix::inline(root, read)?;
+            goal::inline(root, read)
         })?;
         if !overrides.is_empty() {
             document.rewrite(remove_lost_pins)?;

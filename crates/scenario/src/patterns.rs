@@ -4,10 +4,16 @@
 //! stream of its own, so that no message changes what another host draws.
 
 pub(crate) mod all_to_all;
+pub(crate) mod collective;
+mod files;
+mod from_text;
+pub(crate) mod goal;
 pub(crate) mod incast;
 pub(crate) mod matrix;
 pub(crate) mod open_loop;
 pub(crate) mod permutation;
+pub(crate) mod tasks;
+pub(crate) mod triggers;
 
 use forebay_document::Path;
 use forebay_engine::Distribution;
@@ -19,10 +25,12 @@ use schemars::JsonSchema;
 
 use crate::schema::{SizeDistribution, SpanDistribution};
 use crate::validate::check::{Validity, require};
+use tasks::Tasks;
 
 /// A flow of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
+    /// [`Time::NEVER`] if a task begins it.
     pub start: Time,
     /// Its source and destination, as places in [`Setting::hosts`].
     pub ends: [usize; 2],
@@ -78,6 +86,11 @@ impl Setting<'_> {
         }
     }
 
+    /// When a host begins.
+    pub fn begin_at(&self, seed: u64, host: &str) -> Time {
+        self.begin().saturating_add(self.delay(&mut self.stream(seed, &format!("{host}/start"))))
+    }
+
     /// Messages of one host after the other to those that `to` makes, each with a start and a size.
     fn one_each(&self, seed: u64, size: &SizeDistribution, to: &[Vec<usize>]) -> Vec<Message> {
         let sizes = size.bytes();
@@ -124,6 +137,36 @@ pub(crate) trait TrafficPattern {
 
     /// The messages, in the order of their numbers.
     fn messages(&self, setting: &Setting<'_>, seed: u64) -> Vec<Message>;
+
+    /// Whether any message waits for another one.
+    fn waits_for_messages(&self) -> bool {
+        false
+    }
+
+    /// The tasks of messages that wait for others or that others wait for.
+    fn tasks(&self, _setting: &Setting<'_>, _seed: u64) -> Tasks {
+        Tasks::default()
+    }
+
+    /// Describes the whole of the messages, if their time together is a result.
+    fn whole(&self, _setting: &Setting<'_>) -> Option<Whole> {
+        None
+    }
+}
+
+/// Messages that make something together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Whole {
+    /// The pattern.
+    pub operation: &'static str,
+    /// The algorithm, where there are several.
+    pub algorithm: &'static str,
+    /// Bytes of the data of a host; `None` if hosts have nothing in common.
+    pub bytes: Option<u64>,
+    /// How often it is repeated.
+    pub repeat: u32,
+    /// Bytes that must cross the link of each host, as a multiple of `bytes`.
+    pub bus_factor: f64,
 }
 
 /// Generates the enum from the table of patterns: name in a scenario, variant, parameters.
@@ -165,6 +208,14 @@ patterns! {
     "all_to_all" AllToAll(all_to_all::AllToAll),
     /// The connections of a file, in the format of htsim.
     "matrix" Matrix(matrix::Matrix),
+    /// The hosts add up their data, and each gets the sum.
+    "all_reduce" AllReduce(collective::AllReduce),
+    /// The hosts add up their data, and each gets a part of the sum.
+    "reduce_scatter" ReduceScatter(collective::ReduceScatter),
+    /// Each host has a part of the data, and gets the others.
+    "all_gather" AllGather(collective::AllGather),
+    /// The messages and computations of a trace in the GOAL format.
+    "goal" Goal(goal::Goal),
 }
 
 #[cfg(test)]

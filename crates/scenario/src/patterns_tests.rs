@@ -1,6 +1,7 @@
 //! Messages of each pattern: their laws, and what is refused.
 
 use super::matrix::Matrix;
+use super::tasks::Action;
 use super::{Message, Setting, TrafficPattern};
 use crate::Scenario;
 use crate::plan::outline::Outline;
@@ -21,7 +22,8 @@ const FABRIC: &str = r#"
 "#;
 
 fn load(flows: &str) -> Result<Scenario, String> {
-    let text = format!("duration = \"10 ms\"\n{FABRIC}\n[[flows]]\nname = \"f\"\ntransport = \"tcp\"\n{flows}\n");
+    let transport = if flows.contains("transport") { "" } else { "transport = \"tcp\"" };
+    let text = format!("duration = \"10 ms\"\n{FABRIC}\n[[flows]]\nname = \"f\"\n{transport}\n{flows}\n");
     let read = |name: &str| match name {
         "good.cm" => {
             Ok("Nodes 16\nConnections 2\n0->13 start 0 size 2000000\n13->0 id 7 start 1.5 size 5\n".to_owned())
@@ -29,6 +31,11 @@ fn load(flows: &str) -> Result<Scenario, String> {
         "wide.cm" => Ok("Nodes 17\nConnections 1\n0->16 start 0 size 5\n".to_owned()),
         "late.cm" => Ok("Nodes 16\nConnections 1\n0->15 start 10000 size 5\n".to_owned()),
         "trigger.cm" => Ok("Nodes 16\nConnections 1\nTriggers 1\n0->1 trigger 1 size 5\n".to_owned()),
+        "chain.cm" => Ok("Nodes 16\nConnections 2\nTriggers 1\n0->1 id 1 start 2 size 5 send_done_trigger 1\n\
+             1->2 id 2 trigger 1 size 6\ntrigger id 1 oneshot\n"
+            .to_owned()),
+        "pair.goal" => Ok("num_ranks 2\nrank 0 {\nsend 5b to 1\n}\nrank 1 {\n\trecv 5b from 0\n}\n".to_owned()),
+        "bad.goal" => Ok("num_ranks 2\nrank 0 {\nsend 5b to 1\n}\n".to_owned()),
         _ => Err("no such file".to_owned()),
     };
     Scenario::load_with(&text, "test.toml", &[], &read).map_err(|error| error.render(false))
@@ -185,6 +192,91 @@ fn a_matrix_has_the_connections_of_its_file() {
 }
 
 #[test]
+fn a_triggered_connection_waits_at_its_own_host() {
+    let uec = "transport = \"uec\"\npattern.matrix = { file = \"chain.cm\" }";
+    with_setting(uec, |pattern, setting| {
+        let messages = pattern.messages(setting, 1);
+        assert_eq!(messages.iter().map(|message| message.start).collect::<Vec<_>>(), [at_us(2), Time::NEVER]);
+        let tasks = pattern.tasks(setting, 1);
+        // The first one arrives at host 1; when its ACK would be back, host 1 sends.
+        let actions: Vec<(usize, Action)> = tasks.all.iter().map(|task| (task.host, task.action)).collect();
+        assert_eq!(actions, [(1, Action::Send(1)), (1, Action::Receive(0)), (1, Action::Acknowledge([0, 1]))]);
+        let waits: Vec<(u32, u32)> = tasks.dependencies.iter().map(|it| (it.task, it.on)).collect();
+        assert_eq!(waits, [(2, 1), (0, 2)]);
+    });
+    let stored = load(uec).unwrap().to_toml();
+    assert!(stored.contains("\"1->2 trigger 1 size 6\""), "{stored}");
+    assert!(Scenario::load(&stored, "test.toml", &[]).is_ok(), "a stored scenario needs no file");
+}
+
+#[test]
+fn triggers_that_never_act_are_refused() {
+    let matrix = |connections: &[&str], triggers: &[&str]| {
+        let (count, lines) = (connections.len(), connections.join("\n"));
+        let text =
+            format!("Nodes 4\nConnections {count}\nTriggers {}\n{lines}\n{}", triggers.len(), triggers.join("\n"));
+        Matrix::parse(&text)
+    };
+    let (first, second) = ("0->1 start 0 size 9 send_done_trigger 1", "1->2 trigger 1 size 9");
+    for (connections, triggers, message) in [
+        (&[first, second][..], &[][..], "line 4 is \"0->1 start 0 size 9 send_done_trigger 1\": there is no trigger 1"),
+        (&[first, second], &["trigger id 2 oneshot"], "there is no trigger 1: expected a line `trigger id 1 oneshot`"),
+        (&[first, second], &["trigger id 1 oneshot", "trigger id 1 oneshot"], "another trigger has this `id`"),
+        (&[first, second], &["trigger id 1"], "line 6 is \"trigger id 1\": expected a trigger, such as"),
+        (&[first, second], &["trigger id 1 barrier"], "expected a trigger, such as"),
+        (&[first, second], &["trigger id 1 barrier count 0"], "`count` is out of bounds"),
+        (&[first, second], &["trigger oneshot"], "`id` is missing"),
+        (
+            &["0->1 start 0 size 9", second],
+            &["trigger id 1 oneshot"],
+            "line 5 is \"1->2 trigger 1 size 9\": no connection fires its trigger 1",
+        ),
+        (
+            &[first, second],
+            &["trigger id 1 barrier count 2"],
+            "a connection fires its trigger 1, a barrier that waits for 2",
+        ),
+        (
+            &[first, first, second],
+            &["trigger id 1 oneshot"],
+            "2 connections fire its trigger 1, which happens once: expected `barrier count 2`",
+        ),
+        (&[first, first, second], &["trigger id 1 multishot"], "starts a connection each time that it is fired"),
+        (
+            &[first, "2->3 trigger 1 size 9"],
+            &["trigger id 1 oneshot"],
+            "line 5 is \"2->3 trigger 1 size 9\": the connection 0->1 fires its trigger 1, and it begins at node 2",
+        ),
+        (&["0->1 start 0 trigger 1 size 9"], &["trigger id 1 oneshot"], "it has a `start` and a `trigger`"),
+        (&["0->1 trigger 1 size 9 send_done_trigger 1"], &["trigger id 1 oneshot"], "it waits for itself"),
+        (
+            &["0->1 trigger 2 size 9 send_done_trigger 1", "1->0 trigger 1 size 9 recv_done_trigger 2"],
+            &["trigger id 1 oneshot", "trigger id 2 oneshot"],
+            "it waits for itself, by way of 1 other connections",
+        ),
+    ] {
+        let error = matrix(connections, triggers).unwrap_err();
+        assert!(error.contains(message), "{connections:?} {triggers:?}: {error}");
+    }
+    let error = Matrix::parse("Nodes 2\nConnections 0\nTriggers 2\ntrigger id 1 oneshot").unwrap_err();
+    assert_eq!(error, "line 3 has 2 triggers, and 1 follow");
+    assert!(
+        matrix(&[first, "3->1 start 0 size 9 recv_done_trigger 1", second], &["trigger barrier count 2 id 1"]).is_ok()
+    );
+    assert!(matrix(&[first, second], &["trigger id 1 multishot", "trigger id 7 oneshot"]).is_ok());
+}
+
+#[test]
+fn a_trace_becomes_its_messages() {
+    let goal = "transport = \"uec\"\nstart = \"1 ms\"\nhosts = [\"host3\", \"host9\"]\npattern.goal = { file = \"pair.goal\" }";
+    let expected = [Message { start: Time::NEVER, ends: [0, 1], bytes: 5 }];
+    assert_eq!(messages(goal, 1), expected);
+    let stored = load(goal).unwrap().to_toml();
+    assert!(stored.contains("\"l1: recv 5b from 0 tag 0\""), "{stored}");
+    assert!(Scenario::load(&stored, "test.toml", &[]).is_ok(), "a stored scenario needs no file");
+}
+
+#[test]
 fn lines_that_are_no_connections_are_refused() {
     let head = "Nodes 4\nConnections 1\n";
     for (text, message) in [
@@ -202,9 +294,6 @@ fn lines_that_are_no_connections_are_refused() {
         (&format!("{head}0->1 start 0 size many"), "`size many` is no whole number"),
         (&format!("{head}0->1 start 0 size"), "`size` needs a number of bytes"),
         (&format!("{head}0->1 start 0 size 9 prio 1"), "unknown word `prio`"),
-        (&format!("{head}0->1 trigger 1 size 9"), "triggers are not supported yet"),
-        (&format!("{head}0->1 start 0 size 9 send_done_trigger 1"), "triggers are not supported yet"),
-        (&format!("{head}Triggers 2\n"), "line 3 is \"Triggers 2\": triggers are not supported yet"),
         (&format!("{head}0->1 msg start 0 size 9"), "messages that share a connection are not supported yet"),
         (
             "Nodes 4\nConnections 2\n0->1 id 1 start 0 size 9\n1->2 id 1 start 0 size 9",
@@ -254,7 +343,39 @@ fn what_makes_no_pattern_is_refused_with_its_place() {
         ("pattern.matrix = { file = \"absent.cm\" }", "cannot read `absent.cm`: no such file"),
         ("pattern.matrix = { file = \"wide.cm\" }", "the matrix has 17 nodes, and there are 16 hosts"),
         ("pattern.matrix = { file = \"late.cm\" }", "`0->15 start 10000 size 5` starts after the end of the run"),
-        ("pattern.matrix = { file = \"trigger.cm\" }", "`trigger.cm` is no connection matrix: line 3 is"),
+        ("pattern.matrix = { file = \"trigger.cm\" }", "`trigger.cm` is no connection matrix: line 3 has 1 triggers"),
+        (
+            "pattern.matrix = { nodes = 2, connections = [\"0->1 trigger 1 size 1\"] }",
+            "`0->1 trigger 1 size 1`: no connection fires its trigger 1",
+        ),
+        (
+            "pattern.matrix = { file = \"chain.cm\" }",
+            "messages of `matrix` wait for each other, and TCP connections do not",
+        ),
+        (
+            "pattern.all_reduce = { algorithm = \"ring\", size = \"1 MB\" }",
+            "messages of `all_reduce` wait for each other",
+        ),
+        (
+            "pattern.all_reduce = { algorithm = \"ring\", size = \"1 MB\" }\nhosts = \"host1\"",
+            "`all_reduce` has 1 hosts",
+        ),
+        ("pattern.all_reduce = { algorithm = \"ring\", size = \"15 B\" }", "`size` is too small for 16 hosts"),
+        ("pattern.all_reduce = { algorithm = \"ring\", size = \"1 MB\", repeat = 0 }", "`repeat` is 0"),
+        ("pattern.all_gather = { algorithm = \"ring\", size = \"1 MB\" }\nstop = \"1 ms\"", "`stop` has no effect"),
+        (
+            "pattern.reduce_scatter = { algorithm = \"halving_doubling\", size = \"1 MB\" }\n\
+             hosts = [\"host0\", \"host1\", \"host2\"]",
+            "`halving_doubling` with 3 hosts",
+        ),
+        ("pattern.goal = { file = \"bad.goal\" }", "`bad.goal` is no trace in the GOAL format: line 3 is"),
+        ("pattern.goal = { file = \"absent.goal\" }", "cannot read `absent.goal`: no such file"),
+        ("pattern.goal = {}", "a trace without operations"),
+        ("pattern.goal = { lines = [\"num_ranks 1\", \"rank 0 {\", \"calc 5\", \"}\"] }", "a trace without messages"),
+        (
+            "pattern.goal = { file = \"pair.goal\" }\nhosts = [\"host1\", \"host2\"]",
+            "messages of `goal` wait for each other",
+        ),
         ("pattern.matrix = {}", "a matrix without connections"),
         (
             "pattern.matrix = { nodes = 2, connections = [\"0->2 start 0 size 1\"] }",
@@ -290,7 +411,15 @@ proptest::proptest! {
     ) {
         let connections: Vec<super::matrix::Connection> = drawn.into_iter().map(|(from, to, start_ns, bytes)| {
             let ends = [from, if to < from { to } else { to + 1 }];
-            super::matrix::Connection { ends, start_us: start_ns as f64 / 1e3, bytes, id: None }
+            super::matrix::Connection {
+                ends,
+                start_us: Some(start_ns as f64 / 1e3),
+                bytes,
+                id: None,
+                trigger: None,
+                send_done: None,
+                recv_done: None,
+            }
         }).collect();
         let lines: String = connections.iter().map(|connection| format!("{connection}\n")).collect();
         let text = format!("Nodes 10\nConnections {}\n{lines}", connections.len());

@@ -11,7 +11,7 @@ use crate::load::Scenario;
 use crate::plan::outline::Outline;
 use crate::schema::ScenarioSpec;
 use crate::watch::WatchSpec;
-use crate::{build, completion, evenness, memory, warnings};
+use crate::{build, collectives, completion, evenness, memory, warnings};
 
 /// Runs `scenario` under `seed`, or under its own seed. `control` is called now and then with the part of the run that
 /// is done, and answers whether to continue. Traces go into `out`, if there is such a folder.
@@ -132,6 +132,7 @@ fn run_by(
     result.warnings.splice(0..0, warnings::warnings(spec, out.is_some()));
     completion::add(spec, seed, &mut result);
     evenness::add(spec, seed, &mut result);
+    collectives::add(spec, &mut result);
     Ok(result)
 }
 

@@ -1,5 +1,6 @@
 //! The endpoints of the flows.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use crate::host::endpoint::AnyEndpoint;
 use crate::host::nic::flows::NicFlows;
 use crate::host::nic::{self, Ndp, Nic, NicParts, ReceivingParts, Roce, SendingParts, Uec};
 use crate::host::send_path::SendPath;
+use crate::host::tasks::TaskPlan;
 use crate::host::tcp::{
     Acknowledger, Bulk, TcpSink, TcpSource, TransferSink, TransferSource, TransferSourceParts, Transmitter,
 };
@@ -39,6 +41,8 @@ pub(crate) struct Endpoints<'a> {
     pub flows: &'a Flows,
     pub numbers: Numbers,
     pub nic_flows: NicFlows,
+    /// Those of an adapter are taken when it is made.
+    pub tasks: RefCell<TaskPlan>,
     pub seed: u64,
     pub checkpoints: Checkpoints,
     /// Whether the flows become time series.
@@ -360,7 +364,8 @@ impl Endpoints<'_> {
         let none = || RunError::Invariant("an adapter without flows".into());
         let line_rate = networks().chain(ending()).map(T::line_rate).next().ok_or_else(none)?;
         let (transport, places, checkpoints) = (T::new(ending()), self.nic_flows.places(), self.checkpoints);
-        Ok(Nic::new(NicParts { transport, sending, receiving, places, line_rate, checkpoints }))
+        let tasks = self.tasks.borrow_mut().take(endpoint);
+        Ok(Nic::new(NicParts { transport, sending, receiving, places, tasks, line_rate, checkpoints }))
     }
 
     /// The flows that share the source of the line, of which this is the first.

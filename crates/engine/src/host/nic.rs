@@ -20,6 +20,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::host::endpoint::Endpoint;
 use crate::host::outbox::Outbox;
+use crate::host::tasks::{Effect, Happened, Tasks};
 use crate::observe::flow_counters::{ReceiveCounters, SendCounters};
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::report::Report;
@@ -92,6 +93,8 @@ pub(crate) struct NicParts<T: Transport> {
     pub receiving: Vec<ReceivingParts<T>>,
     /// The place of each flow among those that begin and end here, by flow.
     pub places: Arc<[[u32; 2]]>,
+    /// If messages wait for others.
+    pub tasks: Option<Box<Tasks>>,
     pub line_rate: Rate,
     pub checkpoints: Checkpoints,
 }
@@ -101,21 +104,25 @@ pub(crate) struct Nic<T: Transport> {
     sending: Vec<Sending<T>>,
     receiving: Vec<Receiving<T>>,
     places: Arc<[[u32; 2]]>,
+    tasks: Option<Box<Tasks>>,
     line_rate: Rate,
     /// The port is busy until then.
     free_at: Time,
     /// The flows that begin here and wait for the port.
     ready: VecDeque<u32>,
     control: VecDeque<Queued>,
-    /// When flows start or senders act by themselves, and their places. Entries may be too early.
+    /// When flows start or senders act by themselves, and their places. Entries may be too early. Numbers from that of
+    /// flows on are of tasks.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
     checkpoints: Checkpoints,
 }
 
 impl<T: Transport> Nic<T> {
     pub fn new(parts: NicParts<T>) -> Self {
-        let NicParts { transport, sending, receiving, places, line_rate, checkpoints } = parts;
-        let timers = sending.iter().zip(0..).map(|(sending, place)| Reverse((sending.start, place))).collect();
+        let NicParts { transport, sending, receiving, places, tasks, line_rate, checkpoints } = parts;
+        // A task begins the other messages.
+        let timed = sending.iter().zip(0..).filter(|(sending, _)| sending.start < Time::NEVER);
+        let timers = timed.map(|(sending, place)| Reverse((sending.start, place))).collect();
         let begins = |parts: SendingParts<T>| Sending {
             planned: parts.start,
             parts,
@@ -124,18 +131,21 @@ impl<T: Transport> Nic<T> {
             has_started: false,
             timeouts: 0,
         };
-        Self {
+        let mut nic = Self {
             transport,
             sending: sending.into_iter().map(begins).collect(),
             receiving: receiving.into_iter().map(|parts| Receiving { parts, receiver: None }).collect(),
             places,
+            tasks,
             line_rate,
             free_at: Time::ZERO,
             ready: VecDeque::new(),
             control: VecDeque::new(),
             timers,
             checkpoints,
-        }
+        };
+        nic.follow_tasks(Time::ZERO);
+        nic
     }
 
     /// When a flow starts, or a sender or the host acts.
@@ -193,15 +203,18 @@ impl<T: Transport> Nic<T> {
 
     /// A flow starts, or its sender acts by itself.
     fn act_as_sender(&mut self, place: u32, now: Time) {
-        let Sending { parts, sender, planned, has_started, .. } = &mut self.sending[place as usize];
+        let flows = self.sending.len() as u32;
+        let Some(Sending { parts, sender, planned, has_started, .. }) = self.sending.get_mut(place as usize) else {
+            return self.happened(Happened::Due(place - flows), now);
+        };
         if *planned != now {
             return;
         }
         *planned = Time::NEVER;
-        if !std::mem::replace(has_started, true) {
-            *sender = Some(Box::new(self.transport.sender(&parts.message, &mut parts.rng)));
-            parts.counters.record.started = Some(now);
-        } else if let Some(sender) = sender
+        if !*has_started {
+            return self.begin(place, now);
+        }
+        if let Some(sender) = sender
             && T::timer(sender) <= now
             && let Some((header, wire_bytes)) = T::on_timer(sender, &parts.message.network, now, &mut parts.rng)
         {
@@ -217,6 +230,32 @@ impl<T: Transport> Nic<T> {
         self.follow(place, now);
     }
 
+    /// A message begins.
+    fn begin(&mut self, place: u32, now: Time) {
+        let Sending { parts, sender, has_started, .. } = &mut self.sending[place as usize];
+        *has_started = true;
+        *sender = Some(Box::new(self.transport.sender(&parts.message, &mut parts.rng)));
+        parts.counters.record.started = Some(now);
+        self.follow(place, now);
+    }
+
+    /// An event that other messages may wait for.
+    fn happened(&mut self, event: Happened, now: Time) {
+        if let Some(tasks) = &mut self.tasks {
+            tasks.on(event, now);
+            self.follow_tasks(now);
+        }
+    }
+
+    fn follow_tasks(&mut self, now: Time) {
+        while let Some(effect) = self.tasks.as_mut().and_then(|tasks| tasks.effect()) {
+            match effect {
+                Effect::Begin(flow) => self.begin(self.places[flow as usize][0], now),
+                Effect::Due(at, task) => self.timers.push(Reverse((at, self.sending.len() as u32 + task))),
+            }
+        }
+    }
+
     /// Plans what a sender does next.
     fn follow(&mut self, place: u32, now: Time) {
         let Sending { parts, sender, planned, is_ready, timeouts, .. } = &mut self.sending[place as usize];
@@ -226,7 +265,8 @@ impl<T: Transport> Nic<T> {
             *timeouts = T::timeouts(active);
             parts.counters.record.acknowledged = Some(now);
             *sender = None;
-            return;
+            let flow = parts.flow;
+            return self.happened(Happened::Sent(flow), now);
         }
         let ready_at = if *is_ready { Time::NEVER } else { T::ready_at(active, network) };
         let mut timer = T::timer(active);
@@ -325,7 +365,8 @@ impl<T: Transport> Nic<T> {
         let answer = transport.on_data(receiver, &parts.message.network, &arrival);
         let count = &mut parts.counters.count;
         let before = std::mem::replace(&mut count.payload, T::payload_bytes(receiver));
-        if before < parts.message.bytes && count.payload >= parts.message.bytes {
+        let has_all = before < parts.message.bytes && count.payload >= parts.message.bytes;
+        if has_all {
             parts.counters.record.finished = Some(packet.time);
             transport.on_delivered(receiver);
         }
@@ -333,6 +374,9 @@ impl<T: Transport> Nic<T> {
         match answer {
             Some((header, wire_bytes)) => self.answer(place, header, wire_bytes, carried.telemetry),
             None => _ = tables.take_telemetry(carried.telemetry),
+        }
+        if has_all {
+            self.happened(Happened::Received(packet.flow_id()), packet.time);
         }
     }
 
@@ -385,6 +429,9 @@ impl<T: Transport> Endpoint for Nic<T> {
         }
         for Receiving { parts, .. } in &mut self.receiving {
             report.receiver(parts.flow, std::mem::take(&mut parts.counters));
+        }
+        if let Some(tasks) = &self.tasks {
+            tasks.report(report);
         }
     }
 }

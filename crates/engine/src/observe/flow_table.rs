@@ -73,6 +73,11 @@ impl FlowTable {
         put(&mut self.receives, flow, Received::of(counters), Received::of(&ReceiveCounters::default()));
     }
 
+    /// Whether a flow whose sender has reported began.
+    pub fn has_started(&self, flow: usize) -> bool {
+        self.sends.get(flow).is_some_and(|row| !row.start_s.is_nan())
+    }
+
     /// Ends without counters have empty rows.
     pub fn complete(&mut self) {
         self.sends.resize(self.dropped.len(), Sent::of(&SendCounters::default()));

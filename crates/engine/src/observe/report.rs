@@ -18,6 +18,7 @@ use crate::observe::loss_counters::LossCounters;
 use crate::observe::outcomes::{Outcome, Outcomes};
 use crate::observe::queue_counters::{QueueCounters, QueueRecord, QueueTotals};
 use crate::observe::queue_series::FlowGauges;
+use crate::observe::ranks::{self, RankReport};
 use crate::observe::report::logs::Logs;
 use crate::observe::reported::{AdapterReport, ControlCount, FlowLabels, LinkReport, PortReport, QueueReport};
 use crate::observe::results::RunResult;
@@ -63,6 +64,7 @@ pub struct Report {
     transfers: TransferSummary,
     outcomes: Outcomes,
     playouts: BTreeMap<usize, Playout>,
+    ranks: Vec<RankReport>,
     links: LinkTable,
     series: Vec<Series>,
     /// If events are recorded one by one.
@@ -96,6 +98,7 @@ impl Report {
             transfers: TransferSummary::default(),
             outcomes: Outcomes::default(),
             playouts: BTreeMap::new(),
+            ranks: Vec::new(),
             links: LinkTable::new(links),
             series: Vec::new(),
             logs: None,
@@ -206,6 +209,11 @@ impl Report {
     /// Takes the playout of a call with a fixed jitter buffer.
     pub(crate) fn playout(&mut self, flow: FlowId, playout: Playout) {
         self.playouts.insert(self.labels.rows.of(flow as usize), playout);
+    }
+
+    /// Takes the tasks of a host.
+    pub(crate) fn rank(&mut self, rank: RankReport) {
+        self.ranks.push(rank);
     }
 
     /// Copies the series that a component shows. `close` sets the interval.
@@ -365,6 +373,9 @@ impl Report {
         let mut warnings = warnings::of_lockstep(&self.queues, &self.queue_flows, &self.outcomes.flows(&self.labels));
         warnings.extend(warnings::of_device_queues(&self.device_drops));
         warnings.extend(warnings::of_waiting_transfers(&self.transfers, &self.labels));
+        warnings.extend(ranks::waiting(&self.ranks, &self.labels, |flow| {
+            self.flows.has_started(self.labels.rows.of(flow as usize))
+        }));
         warnings
     }
 
@@ -381,7 +392,9 @@ impl Report {
         }
         self.series.sort_by(|a, b| (a.kind, &a.name, &a.quantity).cmp(&(b.kind, &b.name, &b.quantity)));
         let deadlock = deadlock::find(&self.port_waits, &|link| self.link_name(link).to_owned());
+        ranks::sort(&mut self.ranks);
         let warnings = self.warnings();
+        let ranks = ranks::table(&self.ranks, &self.nodes);
         let hops = self.links.hops;
         let (delays, transfers) = (self.delays.table(&self.labels), self.transfers.table(&self.labels));
         let [videos, pages, pings] = self.outcomes.tables(&self.labels);
@@ -395,6 +408,7 @@ impl Report {
             videos,
             pages,
             pings,
+            ranks,
             flows,
             queues: self.queues.table(),
             links: self.links.table(),

@@ -58,6 +58,12 @@ pub struct RunResult {
     pub pages: Table,
     /// One row a ping; no columns without pings.
     pub pings: Table,
+    /// One row for each host of a group whose messages wait for others: when it had done its part; no columns without
+    /// such groups. The digest leaves it out.
+    pub ranks: Table,
+    /// Collectives and traces of a group, a row for each repetition; no columns without such groups. The digest leaves
+    /// it out.
+    pub collectives: Table,
     /// Links stopped for good by each other.
     pub deadlock: Option<Deadlock>,
     /// Time series, sorted by kind, name and quantity.
@@ -69,6 +75,6 @@ pub struct RunResult {
     /// Speed and memory.
     pub engine: EngineStats,
     /// A hash of the tables and the values of the series, without `delays`, `completion_times`, `equal_paths`,
-    /// `state_bytes`, `jitter_s`, `size_bytes`, `fct_s`, and the series of PAUSE and memory.
+    /// `ranks`, `collectives`, `state_bytes`, `jitter_s`, `size_bytes`, `fct_s`, and the series of PAUSE and memory.
     pub digest: String,
 }

@@ -15,6 +15,8 @@ use crate::schema::{FlowGroup, ScenarioSpec, Transport};
 #[derive(Clone, Copy)]
 struct Trip {
     round_trip: Span,
+    /// The way of an answer.
+    back: Span,
     /// The rate of its first link.
     line_rate: Rate,
     /// Links one way.
@@ -53,6 +55,11 @@ impl Messages {
             *longest = trip.round_trip.max(*longest);
         }
         Ok(messages)
+    }
+
+    /// The time of an answer to a message of a group between these nodes, without queues.
+    pub fn answer_time(&self, group: usize, [source, destination]: [u32; 2]) -> Option<Span> {
+        self.trips.get(&(group, source, destination)).map(|trip| trip.back)
     }
 
     /// The message of a flow; without `bytes`, one without end.
@@ -102,7 +109,7 @@ impl<'a> Paths<'a> {
     fn trip(&self, flow: &PlannedFlow, packet: u64, answer: u64) -> Result<Trip, RunError> {
         let (there, line_rate, hops) = self.way(flow.source, flow.destination, packet, &flow.name)?;
         let (back, ..) = self.way(flow.destination, flow.source, answer, &flow.name)?;
-        Ok(Trip { round_trip: there + back, line_rate, hops })
+        Ok(Trip { round_trip: there + back, back, line_rate, hops })
     }
 
     /// The time of a packet over a shortest path, the rate of the first link, and the number of links.

@@ -2,25 +2,28 @@
 //!
 //! The first lines have the numbers of nodes, connections and triggers: `Nodes 16`, `Connections 2`. A connection has a
 //! line, `0->13 id 1 start 40 size 250000`: its ends, from 0, its start in microseconds and its bytes. Lines that begin
-//! with `#` are comments. htsim reads whole microseconds; here they may have decimals.
+//! with `#` are comments. htsim reads whole microseconds; here they may have decimals. Triggers, which start connections
+//! when others are done, are in `triggers.rs`.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
 use forebay_document::{Invalid, Node, Path};
 use forebay_qdisc::Time;
 use forebay_units::{Bytes, Span};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use schemars::JsonSchema;
 
+use super::files;
+use super::from_text::from_text;
+use super::tasks::{Action, Tasks};
+use super::triggers::{self, Trigger, TriggerKind, Wait};
 use super::{Message, Setting, TrafficPattern};
 use crate::schema::{SizeDistribution, SpanDistribution};
 use crate::validate::check::{LONGEST_RUN, Validity, check_transfer, require};
 
 /// The connections of a file, in the format of htsim's connection matrices (`.cm`). Node n of the file, from 0, is host
-/// n of `hosts`, or else of the topology. Starts count from `start` of the group. Connections that another one triggers
-/// are not supported yet.
+/// n of `hosts`, or else of the topology. Starts count from `start` of the group. A connection with a trigger starts
+/// when the one that fires it is done, if it begins at one of its ends: a host sees only its own messages.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Matrix {
@@ -33,6 +36,9 @@ pub struct Matrix {
     /// The connections: "0->13 start 40 size 250000", from node 0 to node 13 at 40 us with 250 000 bytes.
     #[serde(default)]
     pub connections: Vec<Connection>,
+    /// Triggers of connections: "trigger id 1 barrier count 2". Those that are not here are fired once.
+    #[serde(default)]
+    pub triggers: Vec<Trigger>,
 }
 
 /// A connection of a matrix.
@@ -40,18 +46,29 @@ pub struct Matrix {
 pub struct Connection {
     /// Numbers of the nodes that send and that receive.
     pub ends: [u32; 2],
-    /// Its start in microseconds.
-    pub start_us: f64,
+    /// Its start in microseconds; `None` if a trigger starts it.
+    pub start_us: Option<f64>,
     /// Payload.
     pub bytes: u64,
     /// Its number in the file, if it has one.
     pub id: Option<u64>,
+    /// The trigger that starts it.
+    pub trigger: Option<u64>,
+    /// The trigger that it fires when it is acknowledged.
+    pub send_done: Option<u64>,
+    /// The trigger that it fires when it has arrived.
+    pub recv_done: Option<u64>,
 }
 
 impl fmt::Display for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { ends: [from, to], start_us, bytes, .. } = self;
-        write!(f, "{from}->{to} start {start_us} size {bytes}")
+        let Self { ends: [from, to], start_us, bytes, trigger, send_done, recv_done, .. } = self;
+        write!(f, "{from}->{to}")?;
+        start_us.map_or(Ok(()), |start| write!(f, " start {start}"))?;
+        trigger.map_or(Ok(()), |trigger| write!(f, " trigger {trigger}"))?;
+        write!(f, " size {bytes}")?;
+        send_done.map_or(Ok(()), |trigger| write!(f, " send_done_trigger {trigger}"))?;
+        recv_done.map_or(Ok(()), |trigger| write!(f, " recv_done_trigger {trigger}"))
     }
 }
 
@@ -67,6 +84,7 @@ impl std::str::FromStr for Connection {
             return Err(format!("node {} would send to itself", ends[0]));
         }
         let (mut start_us, mut bytes, mut id) = (None, None, None);
+        let [mut trigger, mut send_done, mut recv_done] = [None; 3];
         while let Some(word) = words.next() {
             let mut number = |what: &str| words.next().ok_or_else(|| format!("`{word}` needs {what}"));
             match word {
@@ -78,20 +96,24 @@ impl std::str::FromStr for Connection {
                         text.parse().ok().filter(|time: &f64| (0.0..=LONGEST_RUN.seconds() * 1e6).contains(time));
                     start_us = Some(time.ok_or_else(|| format!("`start {text}` is no time in microseconds"))?);
                 }
-                "trigger" | "send_done_trigger" | "recv_done_trigger" => {
-                    return Err("it depends on another connection, and triggers are not supported yet".to_owned());
-                }
+                "trigger" => trigger = Some(whole(word, number("the number of a trigger")?)?),
+                "send_done_trigger" => send_done = Some(whole(word, number("the number of a trigger")?)?),
+                "recv_done_trigger" => recv_done = Some(whole(word, number("the number of a trigger")?)?),
                 "msg" => return Err("messages that share a connection are not supported yet".to_owned()),
                 _ => return Err(format!("unknown word `{word}`: expected `id`, `start` or `size`")),
             }
         }
-        let start_us = start_us.ok_or("`start` is missing: a time in microseconds")?;
+        match (start_us, trigger) {
+            (None, None) => return Err("`start` is missing: a time in microseconds, or a `trigger`".to_owned()),
+            (Some(_), Some(_)) => return Err("it has a `start` and a `trigger`: expected one of them".to_owned()),
+            _ => {}
+        }
         let bytes = bytes.filter(|bytes| *bytes > 0).ok_or("`size` is missing: at least a byte")?;
-        Ok(Self { ends, start_us, bytes, id })
+        Ok(Self { ends, start_us, bytes, id, trigger, send_done, recv_done })
     }
 }
 
-fn whole(word: &str, text: &str) -> Result<u64, String> {
+pub(super) fn whole(word: &str, text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("`{word} {text}` is no whole number"))
 }
 
@@ -101,8 +123,9 @@ impl Matrix {
     /// # Errors
     /// The first line that is wrong, with the reason.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let (mut nodes, mut count) = (None, None);
-        let (mut connections, mut ids) = (Vec::new(), BTreeSet::new());
+        let (mut nodes, mut count, mut trigger_count) = (None, None, None);
+        let (mut connections, mut ids, mut lines) = (Vec::new(), BTreeSet::new(), Vec::new());
+        let (mut triggers, mut declared) = (Vec::new(), BTreeSet::new());
         for (line, number) in text.lines().zip(1..) {
             let line = line.trim();
             let mut words = line.split_whitespace();
@@ -117,8 +140,14 @@ impl Matrix {
                 Some(word) if word.starts_with('#') => {}
                 Some("Nodes") => nodes = Some(header()?),
                 Some("Connections") => count = Some((header()?, number)),
-                Some("Triggers") if header()? > 0 => return Err(fault("triggers are not supported yet".to_owned())),
-                Some("Triggers") => {}
+                Some("Triggers") => trigger_count = Some((header()?, number)),
+                Some("trigger") => {
+                    let trigger: Trigger = line.parse().map_err(fault)?;
+                    if !declared.insert(trigger.id) {
+                        return Err(fault("another trigger has this `id`".to_owned()));
+                    }
+                    triggers.push(trigger);
+                }
                 Some(_) => {
                     let connection: Connection = line.parse().map_err(fault)?;
                     let nodes = nodes.ok_or_else(|| fault("expected `Nodes` first, with their number".to_owned()))?;
@@ -132,6 +161,7 @@ impl Matrix {
                         return Err(fault("another connection has this `id`".to_owned()));
                     }
                     connections.push(connection);
+                    lines.push((number, line));
                 }
             }
         }
@@ -140,7 +170,27 @@ impl Matrix {
         if count as usize != connections.len() {
             return Err(format!("line {number} has {count} connections, and {} follow", connections.len()));
         }
-        Ok(Self { file: None, nodes, connections })
+        if let Some((count, number)) = trigger_count
+            && count as usize != triggers.len()
+        {
+            return Err(format!("line {number} has {count} triggers, and {} follow", triggers.len()));
+        }
+        let faulty =
+            |(place, fault): (usize, String)| format!("line {} is {:?}: {fault}", lines[place].0, lines[place].1);
+        for (place, connection) in connections.iter().enumerate() {
+            let used = [connection.trigger, connection.send_done, connection.recv_done].into_iter().flatten();
+            if let Some(unknown) = used.into_iter().find(|trigger| !declared.contains(trigger)) {
+                let fault = format!("there is no trigger {unknown}: expected a line `trigger id {unknown} oneshot`");
+                return Err(faulty((place, fault)));
+            }
+        }
+        triggers::waits(&connections, &triggers).map_err(faulty)?;
+        Ok(Self { file: None, nodes, connections, triggers })
+    }
+
+    /// Which connections wait for which. Validation has checked it.
+    fn waits(&self) -> Vec<Wait> {
+        triggers::waits(&self.connections, &self.triggers).unwrap_or_default()
     }
 }
 
@@ -150,23 +200,18 @@ impl Matrix {
 /// # Errors
 /// A file that cannot be read, or is no matrix.
 pub(crate) fn inline(root: &mut Node, read: &dyn Fn(&str) -> Result<String, String>) -> Result<(), Invalid> {
-    let Some(flows) = root.at_mut(&["flows"]) else { return Ok(()) };
-    for (index, group) in flows.elements_mut().enumerate() {
-        let Some(matrix) = group.at_mut(&["pattern", "matrix"]) else { continue };
-        let Some(name) = matrix.text("file").map(str::to_owned) else { continue };
-        let path = || Path::default().key("flows").index(index).key("pattern.matrix.file");
-        let text = read(&name).map_err(|error| {
-            let label = "expected a file, relative to the folder of the scenario";
-            Invalid::new(path(), format!("cannot read `{name}`: {error}"), label)
-        })?;
-        let read = Matrix::parse(&text).map_err(|reason| {
-            Invalid::new(path(), format!("`{name}` is no connection matrix: {reason}"), "this file")
-        })?;
-        let nodes = matrix.with_integer(read.nodes.into());
-        let connections = read.connections.iter().map(|connection| matrix.with_text(connection.to_string()));
-        *matrix = matrix.table_of([("nodes", nodes), ("connections", matrix.list_of(connections))]);
-    }
-    Ok(())
+    files::inline(root, "matrix", "connection matrix", read, &|node, text| {
+        let Matrix { nodes, connections, triggers, .. } = Matrix::parse(text)?;
+        let connections = connections.iter().map(|connection| node.with_text(connection.to_string()));
+        // Those that are fired once need no line.
+        let triggers = triggers.iter().filter(|trigger| trigger.kind != TriggerKind::OneShot);
+        let triggers = triggers.map(|trigger| node.with_text(trigger.to_string()));
+        Ok(node.table_of([
+            ("nodes", node.with_integer(nodes.into())),
+            ("connections", node.list_of(connections)),
+            ("triggers", node.list_of(triggers)),
+        ]))
+    })
 }
 
 impl TrafficPattern for Matrix {
@@ -188,9 +233,22 @@ impl TrafficPattern for Matrix {
             check_transfer(&SizeDistribution::Constant(Bytes(connection.bytes)), &path())?;
             let message = || format!("`{connection}` starts after the end of the run");
             let label = "expected starts, in microseconds, within `duration`";
-            require(self.start(setting, connection) < setting.end(), path, message, label)?;
+            let starts = connection.start_us.is_none() || self.start(setting, connection) < setting.end();
+            require(starts, path, message, label)?;
         }
-        Ok(())
+        let faulty = |(place, fault): (usize, String)| {
+            let path = at.key("connections").index(place);
+            Invalid::new(path, format!("`{}`: {fault}", self.connections[place]), "this connection")
+        };
+        triggers::waits(&self.connections, &self.triggers).map(|_| ()).map_err(faulty)
+    }
+
+    fn waits_for_messages(&self) -> bool {
+        self.connections.iter().any(|connection| connection.trigger.is_some())
+    }
+
+    fn tasks(&self, setting: &Setting<'_>, _: u64) -> Tasks {
+        triggers::tasks(&self.connections, &self.waits(), |connection| self.start(setting, connection))
     }
 
     fn count(&self, _: &Setting<'_>) -> f64 {
@@ -207,44 +265,27 @@ impl TrafficPattern for Matrix {
             ends: connection.ends.map(|node| node as usize),
             bytes: connection.bytes,
         };
-        self.connections.iter().map(message).collect()
+        let mut messages: Vec<Message> = self.connections.iter().map(message).collect();
+        for task in self.tasks(setting, 0).all {
+            if let Action::Send(message) = task.action {
+                messages[message as usize].start = Time::NEVER;
+            }
+        }
+        messages
     }
 }
 
 impl Matrix {
+    /// The start of a connection; without one of its own, that of the group.
     fn start(&self, setting: &Setting<'_>, connection: &Connection) -> Time {
-        setting.begin().saturating_add(Span::from_picoseconds((connection.start_us * 1e6).round() as u64))
+        let after_ps = (connection.start_us.unwrap_or(0.0) * 1e6).round();
+        setting.begin().saturating_add(Span::from_picoseconds(after_ps as u64))
     }
 }
 
-impl<'de> Deserialize<'de> for Connection {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
-            type Value = Connection;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a connection such as \"0->13 start 0 size 2000000\"")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Connection, E> {
-                text.parse().map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_str(Text)
-    }
-}
-
-impl JsonSchema for Connection {
-    fn schema_name() -> Cow<'static, str> {
-        "Connection".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "A connection of a matrix: \"0->13 start 0 size 2000000\".",
-            "type": "string",
-            "pattern": "^[0-9]+->[0-9]+ ",
-        })
-    }
-}
+from_text!(
+    Connection,
+    "a connection such as \"0->13 start 0 size 2000000\"",
+    "A connection of a matrix: \"0->13 start 0 size 2000000\".",
+    "^[0-9]+->[0-9]+ "
+);

@@ -49,7 +49,10 @@ pub(super) fn validate(group: &FlowGroup, outline: &Outline<'_>, reach: Option<&
         let label = "expected hosts that all reach each other: no path of links and routers leads there";
         return Err(Invalid::new(hosts, message, label));
     }
-    traffic.check(&setting, &path.key(pattern.name()), at)
+    traffic.check(&setting, &path.key(pattern.name()), at)?;
+    let message = || format!("messages of `{}` wait for each other, and TCP connections do not", pattern.name());
+    let label = "expected `uec`, `ndp` or `roce`: their adapter sees all messages of a host";
+    require(group.transport.is_rdma() || !traffic.waits_for_messages(), || at.key("transport"), message, label)
 }
 
 /// Whether a flow of this transport can send a given number of bytes, and ends then.

@@ -1,0 +1,47 @@
+//! Messages that wait for others: from the tasks of a pattern to those of a network.
+
+use forebay_engine::{Action, Dependency, RunError, Task, TaskGraph};
+
+use crate::build::messages::Messages;
+use crate::patterns::tasks::{self, Tasks};
+use crate::plan::outline::Outline;
+use crate::schema::FlowGroup;
+
+/// The tasks of a group, whose flows follow each other from `first_flow` on; `None` if no message waits.
+///
+/// # Errors
+/// If the network does not have the hosts of the pattern.
+pub(super) fn graph(
+    outline: &Outline<'_>,
+    (number, group): (usize, &FlowGroup),
+    first_flow: u32,
+    messages: &Messages,
+    seed: u64,
+) -> Result<Option<TaskGraph>, RunError> {
+    let Some((pattern, setting)) = outline.pattern(group).filter(|(pattern, _)| pattern.waits_for_messages()) else {
+        return Ok(None);
+    };
+    let nodes: Option<Vec<u32>> = setting.hosts.iter().map(|host| outline.node(host.name)).collect();
+    let nodes = nodes.ok_or_else(|| RunError::Invariant(format!("`{}` has unknown hosts", group.name)))?;
+    let Tasks { all, dependencies } = pattern.tasks(&setting, seed);
+    let task = |tasks::Task { host, action, start }: tasks::Task| {
+        let action = match action {
+            tasks::Action::Send(message) => Action::Send(first_flow + message),
+            tasks::Action::Receive(message) => Action::Receive(first_flow + message),
+            tasks::Action::Acknowledge(ends) => {
+                let time = messages.answer_time(number, ends.map(|host| nodes[host])).ok_or_else(|| {
+                    RunError::Invariant(format!("`{}`: an ACK of a message that there is not", group.name))
+                })?;
+                Action::Compute { time, processor: None }
+            }
+            tasks::Action::Compute { time, processor } => Action::Compute { time, processor: Some(processor) },
+        };
+        Ok(Task { node: nodes[host], action, start })
+    };
+    let dependency = |tasks::Dependency { task, on, event }| Dependency { task, on, event };
+    Ok(Some(TaskGraph {
+        name: group.name.clone(),
+        tasks: all.into_iter().map(task).collect::<Result<_, RunError>>()?,
+        dependencies: dependencies.into_iter().map(dependency).collect(),
+    }))
+}
