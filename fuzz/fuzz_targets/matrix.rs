@@ -12,10 +12,14 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
             for connection in &matrix.connections {
                 let [from, to] = connection.ends;
                 assert!(from != to && from < matrix.nodes && to < matrix.nodes && connection.bytes > 0);
-                let written = connection.to_string();
-                let again = Matrix::parse(&format!("Nodes {}\nConnections 1\n{written}\n", matrix.nodes));
-                assert_eq!(again.expect("what is written is read").connections[0].to_string(), written);
             }
+            let lines = |matrix: &Matrix| {
+                let connections = matrix.connections.iter().map(ToString::to_string);
+                connections.chain(matrix.triggers.iter().map(ToString::to_string)).collect::<Vec<_>>().join("\n")
+            };
+            let (nodes, count) = (matrix.nodes, matrix.connections.len());
+            let again = Matrix::parse(&format!("Nodes {nodes}\nConnections {count}\n{}\n", lines(&matrix)));
+            assert_eq!(lines(&again.expect("what is written is read")), lines(&matrix));
         }
         Err(reason) => assert!(!reason.is_empty()),
     }

@@ -42,6 +42,8 @@ _TEXTS = {
     "pings": ("name", "group"),
     "completion_times": ("name", "group"),
     "equal_paths": ("name", "node", "set", "link"),
+    "collectives": ("name", "group", "operation", "algorithm"),
+    "ranks": ("name", "group", "host"),
 }
 _RATES = ("goodput_bps", "throughput_bps")
 _KINDS = {
@@ -154,7 +156,7 @@ class Result:
     digest: str
     """A hash of the results: equal digests mean equal results, bit for bit. It leaves out `state_bytes`, `jitter_s`,
     `source`, `destination`, `line`, `size_bytes`, `fct_s`, `base_s`, `slowdown`, `delays`, `completion_times`,
-    `equal_paths`, and the series `paused_share` and `memory_bytes`."""
+    `equal_paths`, `collectives`, `ranks`, and the series `paused_share` and `memory_bytes`."""
     deadlock: Deadlock | None = None
     """Links of an Ethernet that had stopped each other for good when the run ended, or None."""
     warnings: tuple[RunWarning, ...] = ()
@@ -174,6 +176,12 @@ class Result:
     equal_paths: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
     """How evenly equal paths are used: one row per link of each set of equal next hops that packets took. Empty without
     such a set."""
+    collectives: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
+    """One row per repetition of a collective operation, and per trace: its time and bus bandwidth. Empty without such
+    groups."""
+    ranks: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
+    """One row per host of a group whose messages wait for others: its tasks, and when it had done them. Empty without
+    such groups."""
 
     @classmethod
     def from_core(cls, raw: RawResult) -> Self:
@@ -203,6 +211,8 @@ class Result:
             pings=frame_of(raw.pings),
             completion_times=frame_of(raw.completion_times),
             equal_paths=frame_of(raw.equal_paths),
+            collectives=frame_of(raw.collectives),
+            ranks=frame_of(raw.ranks),
         )
 
     def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:

@@ -46,6 +46,10 @@ pub(crate) struct RawResult {
     completion_times: Py<PyDict>,
     /// How evenly equal paths are used: a row for each link of each set of equal next hops.
     equal_paths: Py<PyDict>,
+    /// One row for each repetition of a collective operation, and for each trace.
+    collectives: Py<PyDict>,
+    /// One row for each host of a group whose messages wait for others.
+    ranks: Py<PyDict>,
     /// One row a flow that plays video.
     videos: Py<PyDict>,
     /// One row a flow that loads web pages.
@@ -82,6 +86,8 @@ impl RawResult {
             transfers: columns(py, result.transfers, form)?,
             completion_times: columns(py, result.completion_times, form)?,
             equal_paths: columns(py, result.equal_paths, form)?,
+            collectives: columns(py, result.collectives, form)?,
+            ranks: columns(py, result.ranks, form)?,
             videos: columns(py, result.videos, form)?,
             pages: columns(py, result.pages, form)?,
             pings: columns(py, result.pings, form)?,

@@ -38,7 +38,7 @@ pub use forebay_document::{DocumentError as ScenarioError, PathStep, Words};
 pub use from_tc::link_from_tc;
 pub use load::{Scenario, remedy_for_name};
 pub use memory::{memory_estimate, memory_estimate_watched};
-pub use patterns::{Pattern, goal::Trace, matrix::Matrix};
+pub use patterns::{Pattern, goal::Trace as GoalTrace, matrix::Matrix};
 pub use plan::data::{GroupData, LinkData, PlanData, QueueData, ethernet, plan_data};
 pub use port_spec::PortSpec;
 pub use python_classes::python_classes;

@@ -31,6 +31,8 @@ pub(crate) fn result(run: RunResult) -> JsValue {
         .with("transfers", table(run.transfers))
         .with("completion_times", table(run.completion_times))
         .with("equal_paths", table(run.equal_paths))
+        .with("collectives", table(run.collectives))
+        .with("ranks", table(run.ranks))
         .with("videos", table(run.videos))
         .with("pages", table(run.pages))
         .with("pings", table(run.pings))

@@ -1,4 +1,4 @@
-// Tables of results as they are: completion times, transfers, videos, pages, pings and ports.
+// Tables of results as they are: completion times, collectives, transfers, videos, pages, pings and ports.
 
 import { ScrollBox } from "../charts/scroll-box";
 import { columnScale, numberText, titleOf } from "../charts/units";
@@ -6,8 +6,11 @@ import type { RunResult, Table } from "../engine/protocol";
 import { rowCount } from "./figures";
 import type { Column } from "./session";
 
-const TABLES: [key: "completion_times" | "transfers" | "videos" | "pages" | "pings" | "adapters", title: string][] = [
+type Shown = "completion_times" | "collectives" | "transfers" | "videos" | "pages" | "pings" | "adapters";
+
+const TABLES: [key: Shown, title: string][] = [
   ["completion_times", "Completion times"],
+  ["collectives", "Collectives"],
   ["transfers", "Transfers"],
   ["pages", "Web pages"],
   ["videos", "Videos"],

@@ -118,6 +118,8 @@ export interface RunResult {
   transfers: Table;
   completion_times: Table;
   equal_paths: Table;
+  collectives: Table;
+  ranks: Table;
   videos: Table;
   pages: Table;
   pings: Table;

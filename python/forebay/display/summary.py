@@ -95,6 +95,10 @@ def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int, *, every:
         tables += _hosts(parts["hosts"], width, limits.rows)
     if parts["completion_times"]:
         tables += _completion_times(parts["completion_times"], width, limits.rows)
+    if parts["collectives"]:
+        tables += _collectives(parts["collectives"], width, limits.rows)
+    if parts["ranks"]:
+        tables += _ranks(parts["ranks"], width, limits.rows)
     if parts["transfers"]:
         tables += _transfers(parts["transfers"], width, limits.rows)
     for title, table in (("Videos", "videos"), ("Pages", "pages"), ("Pings", "pings")):
@@ -250,6 +254,33 @@ def _completion_times(rows: Sequence[Row], width: int, most: int) -> list[Render
     names = [row["name"] for row in shown]
     title = f"Completion times: slowdown against the base {shown[0]['base']}"
     return folded("flows", names, columns, width, title=title) + _more("rows", len(rows) - len(shown))
+
+
+def _collectives(rows: Sequence[Row], width: int, most: int) -> list[RenderableType]:
+    """Return a row for each repetition of a collective operation, and for each trace."""
+    shown = rows[:most]
+    time, rate = _unit(shown, "time_s"), _unit(shown, "bus_bandwidth_bps")
+    columns = [
+        Column("operation", [f"{row['operation']} {row['algorithm']}".strip() for row in shown], rank=1),
+        Column("hosts", [_counted(row, "hosts") for row in shown], rank=2),
+        Column(f"time\n{time.unit}", [_value(row, "time_s", time) for row in shown]),
+        Column(f"bus bandwidth\n{rate.unit}", [_value(row, "bus_bandwidth_bps", rate) for row in shown]),
+    ]
+    names = [row["name"] for row in shown]
+    return folded("group", names, columns, width, title="Collectives") + _more("rows", len(rows) - len(shown))
+
+
+def _ranks(rows: Sequence[Row], width: int, most: int) -> list[RenderableType]:
+    """Return a row for each host of a group whose messages wait for others."""
+    shown = rows[:most]
+    time = _unit(shown, "end_s")
+    columns = [
+        Column("tasks", [_counted(row, "tasks") for row in shown], rank=1),
+        Column("not\nfinished", [_counted(row, "unfinished") for row in shown], rank=1),
+        Column(f"end\n{time.unit}", [_value(row, "end_s", time) for row in shown]),
+    ]
+    names = [row["name"] for row in shown]
+    return folded("host", names, columns, width, title="Ranks") + _more("hosts", len(rows) - len(shown))
 
 
 def _completion(rows: Sequence[Row]) -> list[Column]:

@@ -44,6 +44,8 @@ from .tables import number_text, table_of
 _TABLES = {
     "flows": "Flows",
     "completion_times": "Completion times",
+    "collectives": "Collectives",
+    "ranks": "Ranks",
     "transfers": "Transfers",
     "videos": "Videos",
     "pages": "Pages",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from forebay._core import RawResult
 
 Document = dict[str, Any]
-YOUNGER_TABLES = ("videos", "pages", "pings", "completion_times", "equal_paths")
+YOUNGER_TABLES = ("videos", "pages", "pings", "completion_times", "equal_paths", "collectives", "ranks")
 """Tables that older versions did not write."""
 TABLES = ("flows", "queues", "links", "queue_flows", "adapters", "transfers", *YOUNGER_TABLES)
 

@@ -68,6 +68,12 @@ class SeededRuns:
     equal_paths: pl.DataFrame = field(repr=False)
     """One row per link of each set of equal next hops, with the columns of `Result.equal_paths`. Empty without such a
     set."""
+    collectives: pl.DataFrame = field(repr=False)
+    """One row per repetition of a collective operation, and per trace, with the columns of `Result.collectives`. Empty
+    without such groups."""
+    ranks: pl.DataFrame = field(repr=False)
+    """One row per host of a group whose messages wait for others, with the columns of `Result.ranks`. Empty without
+    such groups."""
     sweep: Sweep = field(repr=False)
     """The same runs as a sweep of one point: `sweep.runs` has the metrics and the digest of each run."""
     _documents: list[Document] = field(repr=False)

@@ -9,4 +9,5 @@ mod mixed;
 mod paths;
 mod patterns;
 mod sizes;
+mod tasks;
 mod uec;

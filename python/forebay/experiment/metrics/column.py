@@ -36,6 +36,8 @@ Table = Literal[
     "pings",
     "completion_times",
     "equal_paths",
+    "collectives",
+    "ranks",
 ]
 
 _SUMS = {"goodput_bps", "throughput_bps", "offered_bps", "timeouts", "transfers_completed"}
