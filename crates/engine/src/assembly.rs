@@ -94,7 +94,8 @@ pub(crate) struct Description {
 }
 
 impl Description {
-    /// Makes the nodes of the driver, and the tasks of hosts without messages. The names of nodes, flows and links stay.
+    /// Makes the nodes of the driver, and the tasks of hosts without messages. The names of nodes, flows and links
+    /// stay.
     ///
     /// # Errors
     /// If the description contradicts itself, or the file of a trace cannot be created.

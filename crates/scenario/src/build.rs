@@ -89,11 +89,9 @@ pub(crate) fn network(
     if let Some(out) = out.filter(|_| has_transfers(scenario)) {
         builder.write_transfers(Box::new(Completions::create(out.join(completions::FILE))?));
     }
-    let senders: BTreeSet<&str> =
-        scenario.probes.iter().flat_map(|probes| &probes.senders).map(String::as_str).collect();
-    let groups = scenario.flows.iter().map(|group| SharedByGroup::new(group, custom));
-    let groups = groups.collect::<Result<Vec<_>, _>>()?;
-    let mut first_flows = vec![None; scenario.flows.len()];
+    let senders = watched_senders(scenario);
+    let groups = scenario.flows.iter().map(|group| SharedByGroup::new(group, custom)).collect::<Result<Vec<_>, _>>()?;
+    let first_flows = tasks::first_flows(&plan);
     for (index, planned) in std::mem::take(&mut plan.flows).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
@@ -101,21 +99,21 @@ pub(crate) fn network(
         let group = &scenario.flows[planned.group];
         let is_watched = senders.contains(planned.name.as_str()) || senders.contains(group.name.as_str());
         let first = builder.flow_count();
-        first_flows[planned.group].get_or_insert(first);
         let parts = (&groups[planned.group], &host_times, &mut messages);
         builder.add_flow(flow(planned, scenario, parts, plan.outline.ethernet.as_ref(), seed)?);
         if is_watched {
             (first..builder.flow_count()).for_each(|flow| builder.watch_sender(flow));
         }
     }
-    for (group, first) in scenario.flows.iter().enumerate().zip(first_flows) {
-        if let Some(graph) = tasks::graph(&plan.outline, group, first.unwrap_or(0), &messages, seed)? {
-            builder.add_tasks(graph);
-        }
-    }
+    tasks::add(&mut builder, &plan.outline, &first_flows, &messages, seed)?;
     go_on()?;
     drop(switches);
     builder.build()
+}
+
+/// Names of flows and groups whose senders become time series.
+fn watched_senders(scenario: &ScenarioSpec) -> BTreeSet<&str> {
+    scenario.probes.iter().flat_map(|probes| &probes.senders).map(String::as_str).collect()
 }
 
 fn has_transfers(scenario: &ScenarioSpec) -> bool {

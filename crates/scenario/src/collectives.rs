@@ -12,7 +12,6 @@ struct Done<'a> {
     name: String,
     group: &'a str,
     whole: Whole,
-    hosts: u64,
     start_s: f64,
     /// NaN if it has not ended.
     end_s: f64,
@@ -54,8 +53,7 @@ pub(crate) fn add(spec: &ScenarioSpec, result: &mut RunResult) {
                 (setting.begin().seconds(), latest(&mut ends))
             };
             let name = if whole.repeat == 1 { group.name.clone() } else { format!("{} {number}", group.name) };
-            let hosts = setting.hosts.len() as u64;
-            all.push(Done { name, group: &group.name, whole, hosts, start_s, end_s });
+            all.push(Done { name, group: &group.name, whole, start_s, end_s });
         }
     }
     if !all.is_empty() {
@@ -69,7 +67,7 @@ fn table(all: &[Done<'_>]) -> Table {
     table.push("group", Column::Text(all.iter().map(|done| done.group).collect()));
     table.push("operation", Column::Text(all.iter().map(|done| done.whole.operation).collect()));
     table.push("algorithm", Column::Text(all.iter().map(|done| done.whole.algorithm).collect()));
-    table.push("hosts", Column::Count(all.iter().map(|done| done.hosts).collect()));
+    table.push("hosts", Column::Count(all.iter().map(|done| done.whole.hosts as u64).collect()));
     table.push("size_bytes", Column::Float(all.iter().map(Done::bytes).collect()));
     table.push("start_s", Column::Float(all.iter().map(|done| done.start_s).collect()));
     table.push("end_s", Column::Float(all.iter().map(|done| done.end_s).collect()));

@@ -1,8 +1,8 @@
 //! Messages of each pattern: their laws, and what is refused.
 
 use super::matrix::Matrix;
+use super::seam::{Message, Setting, TrafficPattern};
 use super::tasks::Action;
-use super::{Message, Setting, TrafficPattern};
 use crate::Scenario;
 use crate::plan::outline::Outline;
 
@@ -268,7 +268,7 @@ fn triggers_that_never_act_are_refused() {
 
 #[test]
 fn a_trace_becomes_its_messages() {
-    let goal = "transport = \"uec\"\nstart = \"1 ms\"\nhosts = [\"host3\", \"host9\"]\npattern.goal = { file = \"pair.goal\" }";
+    let goal = "transport = \"uec\"\nhosts = [\"host3\", \"host9\"]\npattern.goal = { file = \"pair.goal\" }";
     let expected = [Message { start: Time::NEVER, ends: [0, 1], bytes: 5 }];
     assert_eq!(messages(goal, 1), expected);
     let stored = load(goal).unwrap().to_toml();
@@ -308,6 +308,47 @@ fn lines_that_are_no_connections_are_refused() {
 }
 
 #[test]
+fn messages_that_cannot_wait_are_refused_with_their_place() {
+    for (flows, message) in [
+        (
+            "pattern.matrix = { nodes = 2, connections = [\"0->1 trigger 1 size 1\"] }",
+            "`0->1 trigger 1 size 1`: no connection fires its trigger 1",
+        ),
+        (
+            "pattern.matrix = { file = \"chain.cm\" }",
+            "messages of `matrix` wait for each other, and TCP connections do not",
+        ),
+        (
+            "pattern.all_reduce = { algorithm = \"ring\", size = \"1 MB\" }",
+            "messages of `all_reduce` wait for each other",
+        ),
+        (
+            "pattern.all_reduce = { algorithm = \"ring\", size = \"1 MB\" }\nhosts = \"host1\"",
+            "`all_reduce` has 1 hosts",
+        ),
+        ("pattern.all_reduce = { algorithm = \"ring\", size = \"15 B\" }", "`size` is too small for 16 hosts"),
+        ("pattern.all_reduce = { algorithm = \"ring\", size = \"1 MB\", repeat = 0 }", "`repeat` is 0"),
+        ("pattern.all_gather = { algorithm = \"ring\", size = \"1 MB\" }\nstop = \"1 ms\"", "`stop` has no effect"),
+        (
+            "pattern.reduce_scatter = { algorithm = \"halving_doubling\", size = \"1 MB\" }\n\
+             hosts = [\"host0\", \"host1\", \"host2\"]",
+            "`halving_doubling` with 3 hosts",
+        ),
+        ("pattern.goal = { file = \"bad.goal\" }", "`bad.goal` is no trace in the GOAL format: line 3 is"),
+        ("pattern.goal = { file = \"absent.goal\" }", "cannot read `absent.goal`: no such file"),
+        ("pattern.goal = {}", "a trace without operations"),
+        ("pattern.goal = { lines = [\"num_ranks 1\", \"rank 0 {\", \"calc 5\", \"}\"] }", "a trace without messages"),
+        (
+            "pattern.goal = { file = \"pair.goal\" }\nhosts = [\"host1\", \"host2\"]",
+            "messages of `goal` wait for each other",
+        ),
+    ] {
+        let error = load(flows).err().unwrap_or_else(|| panic!("{flows} is accepted"));
+        assert!(error.contains(message), "{flows}: {error}");
+    }
+}
+
+#[test]
 fn what_makes_no_pattern_is_refused_with_its_place() {
     let permutation = "pattern.permutation = { size = \"1 KB\" }";
     for (flows, message) in [
@@ -344,38 +385,6 @@ fn what_makes_no_pattern_is_refused_with_its_place() {
         ("pattern.matrix = { file = \"wide.cm\" }", "the matrix has 17 nodes, and there are 16 hosts"),
         ("pattern.matrix = { file = \"late.cm\" }", "`0->15 start 10000 size 5` starts after the end of the run"),
         ("pattern.matrix = { file = \"trigger.cm\" }", "`trigger.cm` is no connection matrix: line 3 has 1 triggers"),
-        (
-            "pattern.matrix = { nodes = 2, connections = [\"0->1 trigger 1 size 1\"] }",
-            "`0->1 trigger 1 size 1`: no connection fires its trigger 1",
-        ),
-        (
-            "pattern.matrix = { file = \"chain.cm\" }",
-            "messages of `matrix` wait for each other, and TCP connections do not",
-        ),
-        (
-            "pattern.all_reduce = { algorithm = \"ring\", size = \"1 MB\" }",
-            "messages of `all_reduce` wait for each other",
-        ),
-        (
-            "pattern.all_reduce = { algorithm = \"ring\", size = \"1 MB\" }\nhosts = \"host1\"",
-            "`all_reduce` has 1 hosts",
-        ),
-        ("pattern.all_reduce = { algorithm = \"ring\", size = \"15 B\" }", "`size` is too small for 16 hosts"),
-        ("pattern.all_reduce = { algorithm = \"ring\", size = \"1 MB\", repeat = 0 }", "`repeat` is 0"),
-        ("pattern.all_gather = { algorithm = \"ring\", size = \"1 MB\" }\nstop = \"1 ms\"", "`stop` has no effect"),
-        (
-            "pattern.reduce_scatter = { algorithm = \"halving_doubling\", size = \"1 MB\" }\n\
-             hosts = [\"host0\", \"host1\", \"host2\"]",
-            "`halving_doubling` with 3 hosts",
-        ),
-        ("pattern.goal = { file = \"bad.goal\" }", "`bad.goal` is no trace in the GOAL format: line 3 is"),
-        ("pattern.goal = { file = \"absent.goal\" }", "cannot read `absent.goal`: no such file"),
-        ("pattern.goal = {}", "a trace without operations"),
-        ("pattern.goal = { lines = [\"num_ranks 1\", \"rank 0 {\", \"calc 5\", \"}\"] }", "a trace without messages"),
-        (
-            "pattern.goal = { file = \"pair.goal\" }\nhosts = [\"host1\", \"host2\"]",
-            "messages of `goal` wait for each other",
-        ),
         ("pattern.matrix = {}", "a matrix without connections"),
         (
             "pattern.matrix = { nodes = 2, connections = [\"0->2 start 0 size 1\"] }",
@@ -409,9 +418,9 @@ proptest::proptest! {
     fn connections_are_read_as_they_are_written(
         drawn in proptest::collection::vec((0_u32..9, 0_u32..9, 0_u64..1_000_000, 1_u64..1_000_000_000), 0..20),
     ) {
-        let connections: Vec<super::matrix::Connection> = drawn.into_iter().map(|(from, to, start_ns, bytes)| {
+        let connections: Vec<super::connection::Connection> = drawn.into_iter().map(|(from, to, start_ns, bytes)| {
             let ends = [from, if to < from { to } else { to + 1 }];
-            super::matrix::Connection {
+            super::connection::Connection {
                 ends,
                 start_us: Some(start_ns as f64 / 1e3),
                 bytes,

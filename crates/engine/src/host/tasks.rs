@@ -13,12 +13,14 @@ use forebay_qdisc::Time;
 use forebay_records::random::salt;
 
 use crate::error::RunError;
-use crate::host::endpoints::EndpointId;
 use crate::observe::ranks::{Blocked, RankReport};
 use crate::observe::report::Report;
 use crate::packet::FlowId;
 use crate::spec::flows::Flows;
 use crate::spec::{Action, NodeIndex, Task, TaskEvent, TaskGraph};
+
+/// The adapter of a host, by the number of its endpoint.
+type AdapterId = u32;
 
 /// An event that tasks wait for.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +56,7 @@ enum State {
 struct HostTask {
     action: Action,
     state: State,
-    /// Of a receive: whether the message is here.
+    /// Whether the message is here, of a task that receives one.
     has_arrived: bool,
     /// Dependencies whose event has not happened.
     open: u32,
@@ -261,20 +263,20 @@ impl Tasks {
 /// The tasks of all hosts, each until its host is made.
 #[derive(Default)]
 pub(crate) struct TaskPlan {
-    of_adapters: BTreeMap<EndpointId, Tasks>,
+    of_adapters: BTreeMap<AdapterId, Tasks>,
     /// Those of hosts without messages of the graph.
     alone: BTreeMap<(u32, NodeIndex), Tasks>,
 }
 
 impl TaskPlan {
-    /// `ends` are the endpoints of each flow.
+    /// `ends` are the adapters of each flow.
     ///
     /// # Errors
     /// If a task is not at an end of its flow, or waits for one of another host.
     pub fn new(
         graphs: Vec<TaskGraph>,
         flows: &Flows,
-        ends: &[(EndpointId, EndpointId)],
+        ends: &[(AdapterId, AdapterId)],
         seed: u64,
     ) -> Result<Self, RunError> {
         let mut plan = Self::default();
@@ -296,10 +298,10 @@ impl TaskPlan {
         number: u32,
         graph: TaskGraph,
         flows: &Flows,
-        ends: &[(EndpointId, EndpointId)],
+        ends: &[(AdapterId, AdapterId)],
     ) -> Result<(), RunError> {
         let misplaced = |task: usize| RunError::Invariant(format!("`{}`: task {task} is at a wrong host", graph.name));
-        let mut adapters: BTreeMap<NodeIndex, EndpointId> = BTreeMap::new();
+        let mut adapters: BTreeMap<NodeIndex, AdapterId> = BTreeMap::new();
         for (place, Task { node, action, .. }) in graph.tasks.iter().enumerate() {
             let end = |flow: FlowId| (flows.get(flow as usize), ends[flow as usize]);
             let (at, endpoint) = match *action {
@@ -342,7 +344,7 @@ impl TaskPlan {
         Ok(())
     }
 
-    fn at(&mut self, adapter: Option<&EndpointId>, alone: (u32, NodeIndex)) -> &mut Tasks {
+    fn at(&mut self, adapter: Option<&AdapterId>, alone: (u32, NodeIndex)) -> &mut Tasks {
         match adapter {
             Some(&endpoint) => self.of_adapters.entry(endpoint).or_default(),
             None => self.alone.entry(alone).or_default(),
@@ -350,7 +352,7 @@ impl TaskPlan {
     }
 
     /// Takes the tasks of the host with this adapter.
-    pub fn take(&mut self, adapter: EndpointId) -> Option<Box<Tasks>> {
+    pub fn take(&mut self, adapter: AdapterId) -> Option<Box<Tasks>> {
         self.of_adapters.remove(&adapter).map(Box::new)
     }
 

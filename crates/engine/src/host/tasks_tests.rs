@@ -1,3 +1,5 @@
+//! The order in which tasks of a host start and end.
+
 use forebay_qdisc::Span;
 
 use super::*;
@@ -41,7 +43,7 @@ fn tasks(actions: &[Action], dependencies: &[(u32, u32, TaskEvent)]) -> Tasks {
     for number in 0..8 {
         flows.add(flow(number, if number % 2 == 0 { [0, 1] } else { [1, 0] }));
     }
-    let ends: Vec<(EndpointId, EndpointId)> = (0..8).map(|flow| if flow % 2 == 0 { (0, 1) } else { (1, 0) }).collect();
+    let ends: Vec<(AdapterId, AdapterId)> = (0..8).map(|flow| if flow % 2 == 0 { (0, 1) } else { (1, 0) }).collect();
     let mut plan = TaskPlan::new(vec![graph], &flows, &ends, 1).expect("a graph");
     match plan.take(0) {
         Some(tasks) => *tasks,

@@ -5,8 +5,8 @@ use forebay_qdisc::{Span, Time};
 use crate::packet::FlowId;
 use crate::spec::NodeIndex;
 
-/// Tasks and their dependencies, which join tasks of the same host: what happens at another host is seen by the
-/// messages that come from there.
+/// Tasks and their dependencies. Both tasks of a dependency are at the same host, which sees the others by their
+/// messages only.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskGraph {
     /// Its name in results.
@@ -34,8 +34,8 @@ pub enum Action {
     /// Sends the message of a flow that begins at the host, and ends when all of it is acknowledged. The flow itself
     /// has no start.
     Send(FlowId),
-    /// Receives the message of a flow that ends at the host. It ends when all of the message has arrived, but not before
-    /// it starts.
+    /// Receives the message of a flow that ends at the host. It ends when all of the message has arrived, but not
+    /// before it starts.
     Receive(FlowId),
     /// Takes some time.
     Compute {

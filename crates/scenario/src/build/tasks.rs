@@ -1,17 +1,48 @@
 //! Messages that wait for others: from the tasks of a pattern to those of a network.
 
-use forebay_engine::{Action, Dependency, RunError, Task, TaskGraph};
+use forebay_engine::{Action, Dependency, NetworkBuilder, RunError, Task, TaskGraph};
 
 use crate::build::messages::Messages;
 use crate::patterns::tasks::{self, Tasks};
+use crate::plan::Plan;
 use crate::plan::outline::Outline;
 use crate::schema::FlowGroup;
+
+/// Adds the tasks of all groups, whose first flows have these numbers.
+///
+/// # Errors
+/// If the network does not have the hosts of a pattern.
+pub(super) fn add(
+    builder: &mut NetworkBuilder,
+    outline: &Outline<'_>,
+    first_flows: &[u32],
+    messages: &Messages,
+    seed: u64,
+) -> Result<(), RunError> {
+    for (group, &first) in outline.spec.flows.iter().enumerate().zip(first_flows) {
+        if let Some(graph) = graph(outline, group, first, messages, seed)? {
+            builder.add_tasks(graph);
+        }
+    }
+    Ok(())
+}
+
+/// The number of the first flow of each group.
+pub(super) fn first_flows(plan: &Plan<'_>) -> Vec<u32> {
+    let groups = &plan.outline.spec.flows;
+    let (mut first, mut next) = (vec![u32::MAX; groups.len()], 0);
+    for flow in &plan.flows {
+        first[flow.group] = next.min(first[flow.group]);
+        next += groups[flow.group].flows_each();
+    }
+    first
+}
 
 /// The tasks of a group, whose flows follow each other from `first_flow` on; `None` if no message waits.
 ///
 /// # Errors
 /// If the network does not have the hosts of the pattern.
-pub(super) fn graph(
+fn graph(
     outline: &Outline<'_>,
     (number, group): (usize, &FlowGroup),
     first_flow: u32,

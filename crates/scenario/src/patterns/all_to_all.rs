@@ -3,7 +3,7 @@
 use forebay_document::Path;
 use schemars::JsonSchema;
 
-use super::{Message, Setting, TrafficPattern};
+use super::seam::{Message, Setting, TrafficPattern};
 use crate::schema::SizeDistribution;
 use crate::validate::check::{Validity, check_transfer};
 

@@ -9,8 +9,8 @@ use forebay_qdisc::Time;
 use forebay_units::Bytes;
 use schemars::JsonSchema;
 
+use super::seam::{Message, Setting, TrafficPattern, Whole};
 use super::tasks::{Action, Tasks};
-use super::{Message, Setting, TrafficPattern, Whole};
 use crate::schema::SizeDistribution;
 use crate::validate::check::{Validity, check_transfer, require};
 
@@ -24,6 +24,7 @@ pub struct Collective {
     pub size: Bytes,
     /// How often it is done. A host starts the next one when it is done with the one before. Default: once.
     #[serde(default = "once")]
+    #[schemars(range(min = 1))]
     pub repeat: u32,
 }
 
@@ -34,6 +35,7 @@ fn once() -> u32 {
 /// An algorithm of collective operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "CollectiveAlgorithm")]
 pub enum Algorithm {
     /// Each host sends to the next one, a chunk in each step.
     Ring,
@@ -51,7 +53,7 @@ enum Half {
 
 use Half::{Gather, Reduce};
 
-/// What a host sends in a step.
+/// The message of a host in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Transfer {
     to: usize,
@@ -190,16 +192,17 @@ impl Collective {
     }
 
     fn whole(&self, halves: &[Half], operation: &'static str, setting: &Setting<'_>) -> Whole {
-        let hosts = setting.hosts.len() as f64;
+        let hosts = setting.hosts.len();
         Whole {
             operation,
             algorithm: match self.algorithm {
                 Algorithm::Ring => "ring",
                 Algorithm::HalvingDoubling => "halving_doubling",
             },
+            hosts,
             bytes: Some(self.size.0),
             repeat: self.repeat,
-            bus_factor: halves.len() as f64 * (hosts - 1.0) / hosts,
+            bus_factor: halves.len() as f64 * (hosts as f64 - 1.0) / hosts as f64,
         }
     }
 }

@@ -1,3 +1,5 @@
+//! Steps of collective operations, run on sets in place of sums.
+
 use std::collections::BTreeSet;
 
 use super::*;

@@ -2,8 +2,9 @@
 
 use forebay_document::{Invalid, Node, Path};
 
-/// Replaces the `file` of each pattern of this name by what `parse` makes of its text, so that a scenario needs no other
-/// file from then on. `read` returns the text of the file of that name, or the reason why it cannot be read.
+/// Replaces the `file` of each pattern of this name by the keys that `parse` makes of its text, so that a scenario
+/// needs no other file from then on. `read` returns the text of the file of that name, or the reason why it cannot be
+/// read.
 ///
 /// # Errors
 /// A file that cannot be read, or is not `what` it should be.

@@ -1,5 +1,5 @@
-//! Traces in the text format of GOAL, the language of LogGOPSim and ATLAHS: for each rank its messages and computations,
-//! and which wait for which.
+//! Traces in the text format of GOAL, the language of LogGOPSim and ATLAHS: for each rank its messages and
+//! computations, and which wait for which.
 //!
 //! ```text
 //! num_ranks 2
@@ -15,24 +15,24 @@
 //!
 //! `requires` waits for the end of an operation, `irequires` for its start. Simulators of GOAL have costs of their own
 //! for a message, the overhead and the gap of the LogGP model; here the network and the transport take their time. A
-//! send ends when the message is acknowledged. The n-th send to a rank with a tag belongs to the n-th receive there from
-//! this rank with the tag, in the order of the file.
+//! send ends when the message is acknowledged. The n-th send to a rank with a tag belongs to the n-th receive there
+//! from this rank with the tag, in the order of the file.
 
 mod read;
-
-use std::fmt;
+mod trace;
 
 use forebay_document::{Invalid, Node, Path};
-use forebay_engine::TaskEvent;
 use forebay_qdisc::Time;
 use forebay_units::{Bytes, Span};
 use schemars::JsonSchema;
-use serde::de::{Deserialize, Deserializer, Error};
 
-use super::tasks::{Action, Dependency, Tasks};
-use super::{Message, Setting, TrafficPattern, Whole, files};
+use super::files;
+use super::seam::{Message, Setting, TrafficPattern, Whole};
+use super::tasks::{Action, Tasks};
 use crate::schema::{SizeDistribution, SpanDistribution};
 use crate::validate::check::{Validity, check_transfer, require};
+pub use trace::Trace;
+use trace::{Kind, Operation, TraceMessage};
 
 /// A trace in the text format of GOAL: messages and computations of ranks, and which wait for which. Rank n, from 0, is
 /// host n of `hosts`, or else of the topology. A host does one computation at a time on each of its processors (`cpu`).
@@ -48,85 +48,6 @@ pub struct Goal {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub lines: Trace,
-}
-
-/// A trace whose messages have both ends.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Trace {
-    ranks: u32,
-    operations: Vec<Operation>,
-    dependencies: Vec<Dependency>,
-    messages: Vec<TraceMessage>,
-}
-
-/// An operation of a rank.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Operation {
-    rank: u32,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    /// The place of its message; the bytes and the tag as written.
-    Send { message: u32, bytes: u64, tag: u32 },
-    /// Likewise.
-    Receive { message: u32, bytes: u64, tag: u32 },
-    /// In nanoseconds.
-    Compute { time_ns: u64, processor: u32 },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct TraceMessage {
-    ends: [u32; 2],
-    bytes: u64,
-}
-
-impl Trace {
-    /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// The first line that is wrong, with the reason.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        read::trace(text)
-    }
-
-    /// The trace as lines, with labels of its own.
-    pub fn lines(&self) -> Vec<String> {
-        let mut lines = vec![format!("num_ranks {}", self.ranks)];
-        let mut by_rank: Vec<Vec<u32>> = vec![Vec::new(); self.ranks as usize];
-        for (place, operation) in (0..).zip(&self.operations) {
-            by_rank[operation.rank as usize].push(place);
-        }
-        let mut waiting: Vec<Vec<&Dependency>> = vec![Vec::new(); self.operations.len()];
-        self.dependencies.iter().for_each(|it| waiting[it.task as usize].push(it));
-        for (rank, places) in by_rank.iter().enumerate().filter(|(_, places)| !places.is_empty()) {
-            lines.push(format!("rank {rank} {{"));
-            lines.extend(places.iter().map(|&place| format!("l{place}: {}", self.operation(place))));
-            for Dependency { task, on, event } in places.iter().flat_map(|&place| &waiting[place as usize]) {
-                let word = if *event == TaskEvent::End { "requires" } else { "irequires" };
-                lines.push(format!("l{task} {word} l{on}"));
-            }
-            lines.push("}".to_owned());
-        }
-        lines
-    }
-
-    fn operation(&self, place: u32) -> impl fmt::Display {
-        let ends = |message: u32| self.messages[message as usize].ends;
-        match self.operations[place as usize].kind {
-            Kind::Send { message, bytes, tag } => format!("send {bytes}b to {} tag {tag}", ends(message)[1]),
-            Kind::Receive { message, bytes, tag } => format!("recv {bytes}b from {} tag {tag}", ends(message)[0]),
-            Kind::Compute { time_ns, processor } => format!("calc {time_ns} cpu {processor}"),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Trace {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let lines = Vec::<String>::deserialize(deserializer)?;
-        Self::parse(&lines.join("\n")).map_err(D::Error::custom)
-    }
 }
 
 /// Replaces the name of each file of a trace by its lines; see [`files::inline`].
@@ -192,7 +113,14 @@ impl TrafficPattern for Goal {
     }
 
     fn whole(&self, _: &Setting<'_>) -> Option<Whole> {
-        Some(Whole { operation: "goal", algorithm: "", bytes: None, repeat: 1, bus_factor: f64::NAN })
+        Some(Whole {
+            operation: "goal",
+            algorithm: "",
+            hosts: self.lines.ranks as usize,
+            bytes: None,
+            repeat: 1,
+            bus_factor: f64::NAN,
+        })
     }
 }
 

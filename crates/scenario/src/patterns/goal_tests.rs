@@ -1,4 +1,9 @@
+//! Traces that are read, and lines that are refused.
+
+use forebay_engine::TaskEvent;
+
 use super::*;
+use crate::patterns::tasks::Dependency;
 
 const PAIR: &str = "\
 num_ranks 2 // two
@@ -39,9 +44,10 @@ fn a_trace_is_read() {
 
 #[test]
 fn messages_with_the_same_tag_keep_their_order() {
-    let text = "num_ranks 2\nrank 1 {\nrecv 9b from 0 tag 1\nrecv 9b from 0\nrecv 9b from 0 tag 1\n}\n\
-                rank 0 {\nsend 1b to 1 tag 1\nsend 2b to 1 tag 1\nsend 0b to 1\n}\n";
-    let trace = Trace::parse(text).unwrap();
+    let receives = "recv 9b from 0 tag 1\nrecv 9b from 0\nrecv 9b from 0 tag 1";
+    let sends = "send 1b to 1 tag 1\nsend 2b to 1 tag 1\nsend 0b to 1";
+    let text = format!("num_ranks 2\nrank 1 {{\n{receives}\n}}\nrank 0 {{\n{sends}\n}}\n");
+    let trace = Trace::parse(&text).unwrap();
     let received: Vec<u64> = trace
         .operations
         .iter()
@@ -114,7 +120,8 @@ proptest::proptest! {
         match Trace::parse(&text) {
             Ok(trace) => {
                 let lines = trace.lines().join("\n");
-                proptest::prop_assert_eq!(Trace::parse(&lines).map_err(proptest::test_runner::TestCaseError::fail)?, trace);
+                let again = Trace::parse(&lines).map_err(proptest::test_runner::TestCaseError::fail)?;
+                proptest::prop_assert_eq!(again, trace);
             }
             Err(reason) => proptest::prop_assert!(!reason.is_empty()),
         }

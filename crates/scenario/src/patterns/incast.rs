@@ -9,7 +9,7 @@ use forebay_units::Span;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 
-use super::{Message, Setting, TrafficPattern};
+use super::seam::{Message, Setting, TrafficPattern};
 use crate::schema::{SizeDistribution, SpanDistribution};
 use crate::validate::check::{DAY, Validity, check_span, check_transfer, require};
 

@@ -9,7 +9,7 @@ use forebay_engine::Distribution;
 use forebay_qdisc::uniform;
 use schemars::JsonSchema;
 
-use super::{Message, PatternHost, Setting, TrafficPattern};
+use super::seam::{Message, PatternHost, Setting, TrafficPattern};
 use crate::schema::{SizeDistribution, SpanDistribution};
 use crate::validate::check::{Validity, check_transfer, require};
 

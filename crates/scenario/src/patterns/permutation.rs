@@ -4,7 +4,7 @@ use forebay_document::Path;
 use forebay_qdisc::uniform;
 use schemars::JsonSchema;
 
-use super::{Message, Setting, TrafficPattern};
+use super::seam::{Message, Setting, TrafficPattern};
 use crate::schema::SizeDistribution;
 use crate::validate::check::{Validity, check_transfer};
 

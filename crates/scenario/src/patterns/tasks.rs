@@ -1,6 +1,6 @@
 //! Messages that wait for others: the tasks of a pattern.
 //!
-//! A task waits for tasks of its own host only, so that nothing jumps from host to host: a host sees the end of a
+//! A task waits for tasks of its own host only, so that nothing jumps from host to host. A host sees the end of a
 //! message that it sends by its acknowledgment, and the end of one that it receives by the last byte.
 
 use forebay_engine::TaskEvent;

@@ -1,20 +1,20 @@
 //! Triggers of htsim's connection matrices: connections that begin when others are done.
 //!
 //! In htsim a trigger acts at once, wherever the connection begins. Here a host sees only its own messages, and so the
-//! connection must begin at an end of the one that fires:
+//! connection must begin at an end of the one that fires.
 //!
-//! | fires | at its source | at its destination |
-//! |---|---|---|
-//! | `send_done_trigger` | when it is acknowledged, as in htsim | when the ACK of its last byte is back at the source if no queue holds it |
-//! | `recv_done_trigger` | when it is acknowledged, later than in htsim by the way of an ACK | when it has arrived, as in htsim |
+//! At the source of that one, it begins when all is acknowledged. This is the rule of `send_done_trigger` in htsim;
+//! `recv_done_trigger` acts there earlier, by the way of an ACK. At the destination, `recv_done_trigger` acts when all
+//! has arrived, as in htsim. With `send_done_trigger` the destination waits for the time that the ACK of the last byte
+//! takes to the source if no queue holds it.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use forebay_qdisc::Time;
 
+use super::connection::{Connection, whole};
 use super::from_text::from_text;
-use super::matrix::{Connection, whole};
 use super::tasks::{Action, Tasks, circle};
 
 /// A trigger.

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use forebay_engine::TaskEvent;
 
-use super::{Kind, Operation, Trace, TraceMessage};
+use super::trace::{Kind, Operation, Trace, TraceMessage};
 use crate::patterns::tasks::{Dependency, circle};
 
 /// A simulated network has fewer hosts.
