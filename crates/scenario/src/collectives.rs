@@ -29,10 +29,14 @@ impl Done<'_> {
 
 /// Adds the table of collectives; without any, nothing.
 pub(crate) fn add(spec: &ScenarioSpec, result: &mut RunResult) {
+    let groups = || spec.flows.iter().filter(|group| group.waits_for_messages());
+    if groups().next().is_none() {
+        return;
+    }
     let outline = Outline::new(spec);
     let flows = &result.flows;
     let mut all = Vec::new();
-    for group in &spec.flows {
+    for group in groups() {
         let Some((pattern, setting)) = outline.pattern(group) else { continue };
         let Some(whole) = pattern.whole(&setting) else { continue };
         let rows = flows.texts("group").iter().enumerate().filter(|(_, name)| *name == group.name).map(|(row, _)| row);

@@ -49,7 +49,7 @@ fn graph(
     messages: &Messages,
     seed: u64,
 ) -> Result<Option<TaskGraph>, RunError> {
-    let Some((pattern, setting)) = outline.pattern(group).filter(|(pattern, _)| pattern.waits_for_messages()) else {
+    let Some((pattern, setting)) = group.waits_for_messages().then(|| outline.pattern(group)).flatten() else {
         return Ok(None);
     };
     let nodes: Option<Vec<u32>> = setting.hosts.iter().map(|host| outline.node(host.name)).collect();

@@ -227,6 +227,11 @@ impl FlowGroup {
         self.count.unwrap_or(1)
     }
 
+    /// Whether messages of its pattern start when others are done.
+    pub(crate) fn waits_for_messages(&self) -> bool {
+        self.pattern.as_ref().is_some_and(|pattern| pattern.traffic().waits_for_messages())
+    }
+
     /// Number of flows of the engine that each is: two for each connection with data both ways, one for each connection
     /// of `transfers`.
     #[must_use]

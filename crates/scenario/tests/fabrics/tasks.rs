@@ -178,6 +178,27 @@ fn a_trace_takes_the_time_of_its_operations() {
 }
 
 #[test]
+fn a_collective_over_a_lossless_fabric_loses_nothing() {
+    let text = r#"
+        duration = "2 ms"
+        [topology.fat_tree]
+        k = 4
+        host_link = { rate = "100 Gbps", delay = "1 us", queue.drop_tail = { limit = "2 MB" } }
+        switch.ethernet_switch = { memory = "1 MB", pause = { high = "200 KB", low = "150 KB" } }
+        adapter = { pause = { high = "90 KB", low = "60 KB" } }
+        [[flows]]
+        name = "f"
+        transport.roce = { window = "fixed" }
+        pattern.all_reduce = { algorithm = "halving_doubling", size = "400 KB", repeat = 2 }
+        "#;
+    let result = simulate(text);
+    assert!(result.flows.floats("fct_s").iter().all(|time| !time.is_nan()));
+    assert_eq!(result.queues.counts("packets_dropped").iter().sum::<u64>(), 0);
+    // Each host sends 375 KB in each half.
+    assert!(time_us(&result) > 2.0 * 8.0 * 375e3 / 1e5);
+}
+
+#[test]
 fn messages_that_never_begin_are_named_with_the_reason() {
     let pattern = "transport = \"uec\"\npattern.all_reduce = { algorithm = \"ring\", size = \"16 MB\" }";
     let result = simulate(&fat_tree(pattern).replace("20 ms", "500 us"));
@@ -228,4 +249,69 @@ fn threads_and_the_order_of_groups_change_nothing() {
         times
     };
     assert_eq!(times(&one), times(&other));
+}
+
+/// Messages as (from, to, bytes, whether the send and the receive each wait for the operation before at their rank).
+fn trace(messages: &[(usize, usize, u64, [bool; 2])]) -> (String, Vec<Vec<(usize, bool, bool)>>) {
+    // By rank: the message of each operation, whether it is a receive, and whether it waits for the one before.
+    let mut ranks: Vec<Vec<(usize, bool, bool)>> = vec![Vec::new(); 4];
+    for (number, &(from, to, _, [send_waits, receive_waits])) in messages.iter().enumerate() {
+        ranks[from].push((number, false, send_waits));
+        ranks[to].push((number, true, receive_waits));
+    }
+    let mut lines = vec!["num_ranks 4".to_owned()];
+    for (rank, operations) in ranks.iter().enumerate() {
+        lines.push(format!("rank {rank} {{"));
+        for (place, &(message, is_receive, waits)) in operations.iter().enumerate() {
+            let (from, to, bytes, _) = messages[message];
+            let operation = if is_receive {
+                format!("recv {bytes}b from {from} tag {message}")
+            } else {
+                format!("send {bytes}b to {to} tag {message}")
+            };
+            lines.push(format!("l{place}: {operation}"));
+            if waits && place > 0 {
+                lines.push(format!("l{place} requires l{}", place - 1));
+            }
+        }
+        lines.push("}".to_owned());
+    }
+    let lines: Vec<String> = lines.iter().map(|line| format!("\"{line}\"")).collect();
+    (format!("pattern.goal = {{ lines = [{}] }}", lines.join(", ")), ranks)
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn operations_of_any_trace_start_after_those_that_they_wait_for(
+        drawn in proptest::collection::vec((0_usize..4, 1_usize..4, 1_u64..60_000, [proptest::bool::ANY; 2]), 1..24),
+        transport in proptest::sample::select(vec!["uec", "ndp", "roce"]),
+    ) {
+        let messages: Vec<_> =
+            drawn.into_iter().map(|(from, step, bytes, waits)| (from, (from + step) % 4, bytes, waits)).collect();
+        let (pattern, ranks) = trace(&messages);
+        let text = fat_tree(&format!("transport = \"{transport}\"\n{pattern}")).replace("20 ms", "100 ms");
+        let flows = simulate(&text).flows;
+        let columns = ["start_s", "fct_s", "finished_s"].map(|column| flows.floats(column));
+        let [starts, times, arrivals] = columns;
+        proptest::prop_assert!(times.iter().chain(arrivals).all(|time| !time.is_nan()), "all are done");
+        // Flows are numbered in the order of sends in the trace.
+        let sends: Vec<usize> =
+            ranks.iter().flatten().filter(|(_, is_receive, _)| !is_receive).map(|(message, ..)| *message).collect();
+        let flow = |message: usize| sends.iter().position(|other| *other == message).unwrap();
+        for operations in &ranks {
+            let mut ended = 0.0_f64;
+            for &(message, is_receive, waits) in operations {
+                let flow = flow(message);
+                let begins = if waits { ended } else { 0.0 };
+                if is_receive {
+                    ended = arrivals[flow].max(begins);
+                } else {
+                    proptest::prop_assert!((starts[flow] - begins).abs() < 1e-12, "{} {}", starts[flow], begins);
+                    ended = starts[flow] + times[flow];
+                }
+            }
+        }
+    }
 }
