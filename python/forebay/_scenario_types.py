@@ -3423,6 +3423,39 @@ A connection of a matrix: "0->13 start 0 size 2000000".
 """
 
 
+Trigger = TypeAliasType("Trigger", Annotated[str, Field(pattern="^trigger ")])
+"""
+A trigger of a matrix: "trigger id 1 barrier count 2".
+"""
+
+
+CollectiveAlgorithm = TypeAliasType(
+    "CollectiveAlgorithm", Literal["ring", "halving_doubling"]
+)
+"""
+An algorithm of collective operations.
+"""
+
+
+class Goal(BaseModel):
+    """
+    A trace in the text format of GOAL: messages and computations of ranks, and which wait for which. Rank n, from 0, is host n of `hosts`, or else of the topology. A host does one computation at a time on each of its processors (`cpu`). A send ends when the message is acknowledged, a receive when all of it has arrived. A message of 0 bytes is sent as one byte.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    file: str | None = None
+    """
+    The file, relative to the scenario. `lines` take its place when the scenario is read.
+    """
+    lines: list[str] | None = None
+    """
+    The lines of the trace.
+    """
+
+
 Direction = TypeAliasType("Direction", Literal["forward", "backward", "both"])
 """
 Direction in which a group sends its data.
@@ -5859,6 +5892,18 @@ class Web(BaseModel):
     """
 
 
+class GoalPattern(BaseModel):
+    """
+    The messages and computations of a trace in the GOAL format.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    goal: Goal
+
+
 class OpenLoop(BaseModel):
     """
     From `start` to `stop`, each host starts flows as a Poisson process. The destination of each is uniform over the other hosts. They wait for nothing: if the network is slow, more of them are under way.
@@ -5937,7 +5982,7 @@ class AllToAll(BaseModel):
 
 class Matrix(BaseModel):
     """
-    The connections of a file, in the format of htsim's connection matrices (`.cm`). Node n of the file, from 0, is host n of `hosts`, or else of the topology. Starts count from `start` of the group. Connections that another one triggers are not supported yet.
+    The connections of a file, in the format of htsim's connection matrices (`.cm`). Node n of the file, from 0, is host n of `hosts`, or else of the topology. Starts count from `start` of the group. A connection with a trigger starts when the one that fires it is done, if it begins at one of its ends: a host sees only its own messages.
     """
 
     model_config = ConfigDict(
@@ -5956,6 +6001,45 @@ class Matrix(BaseModel):
     """
     The connections: "0->13 start 40 size 250000", from node 0 to node 13 at 40 us with 250 000 bytes.
     """
+    triggers: list[Trigger] | None = None
+    """
+    Triggers of connections: "trigger id 1 barrier count 2". Those that are not here are fired once.
+    """
+
+
+class Collective(BaseModel):
+    """
+    A collective operation. Each message starts when its host has received the messages that its data depend on.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    algorithm: CollectiveAlgorithm
+    """
+    Which hosts exchange which chunks.
+    """
+    size: Bytes
+    """
+    Payload bytes of the data, the same at each host: of its input, or of the result of an all-gather.
+    """
+    repeat: Annotated[int, Field(ge=1)] = 1
+    """
+    How often it is done. A host starts the next one when it is done with the one before. Default: once.
+    """
+
+
+ReduceScatter = TypeAliasType("ReduceScatter", Collective)
+"""
+The hosts add up their data, and each gets a part of the sum.
+"""
+
+
+AllGather = TypeAliasType("AllGather", Collective)
+"""
+Each host has a part of the data, and gets the others.
+"""
 
 
 HostJitter = TypeAliasType("HostJitter", Literal["none"] | SpanDistribution)
@@ -6992,16 +7076,33 @@ class MatrixPattern(BaseModel):
     matrix: Matrix
 
 
-Pattern = TypeAliasType(
-    "Pattern",
-    OpenLoopPattern
-    | IncastPattern
-    | PermutationPattern
-    | AllToAllPattern
-    | MatrixPattern,
-)
+class ReduceScatterPattern(BaseModel):
+    """
+    The hosts add up their data, and each gets a part of the sum.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    reduce_scatter: ReduceScatter
+
+
+class AllGatherPattern(BaseModel):
+    """
+    Each host has a part of the data, and gets the others.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    all_gather: AllGather
+
+
+AllReduce = TypeAliasType("AllReduce", Collective)
 """
-A pattern of traffic between the hosts of the topology.
+The hosts add up their data, and each gets the sum: a reduce-scatter and an all-gather.
 """
 
 
@@ -7410,6 +7511,35 @@ Application = TypeAliasType(
 )
 """
 The data that a TCP flow sends.
+"""
+
+
+class AllReducePattern(BaseModel):
+    """
+    The hosts add up their data, and each gets the sum.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    all_reduce: AllReduce
+
+
+Pattern = TypeAliasType(
+    "Pattern",
+    OpenLoopPattern
+    | IncastPattern
+    | PermutationPattern
+    | AllToAllPattern
+    | MatrixPattern
+    | AllReducePattern
+    | ReduceScatterPattern
+    | AllGatherPattern
+    | GoalPattern,
+)
+"""
+A pattern of traffic between the hosts of the topology.
 """
 
 
