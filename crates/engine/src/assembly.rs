@@ -62,6 +62,7 @@ use crate::observe::queue_counters::{QueueCounters, QueueRecord};
 use crate::observe::queue_series::QueueSeries;
 use crate::observe::transfers::SharedTable;
 use crate::packet::FlowId;
+use crate::packet::flow_sizes::FlowSizes;
 use crate::packet::side_tables::SideTables;
 use crate::router::path_chooser::PathChooser;
 use crate::spec::flows::Flows;
@@ -87,6 +88,8 @@ pub(crate) struct Description {
     pub device_queue_limit: Option<u32>,
     /// The table of transfers that are complete.
     pub transfer_table: Option<SharedTable>,
+    /// Whether queues are shown the sizes of flows.
+    pub states_sizes: bool,
     /// Flows whose senders become time series.
     pub watched_senders: BTreeSet<FlowId>,
     /// Events that are recorded one by one.
@@ -118,7 +121,8 @@ impl Description {
         drop((of_links, channels, loads));
         let packet_time = self.packet_time();
         let generated = channels::generated(&self.flows);
-        let tables = SideTables::new(self.flows.len() as u32..2 * self.flows.len() as u32);
+        let mut tables = SideTables::new(self.flows.len() as u32..2 * self.flows.len() as u32);
+        tables.sizes = self.states_sizes.then(|| FlowSizes::new(&self.flows));
         let HostGroups { groups, receiving, .. } = groups;
         let ways = Ways::new(&graph, &nodes, &receiving, &next, &arrangement.places);
         let tasks = TaskPlan::new(std::mem::take(&mut self.task_graphs), &self.flows, &numbers.ends, seed)?;

@@ -46,6 +46,7 @@ impl NetworkBuilder {
             route_changes: Vec::new(),
             device_queue_limit: None,
             transfer_table: None,
+            states_sizes: false,
             watched_senders: BTreeSet::new(),
             watch: None,
         };
@@ -72,6 +73,11 @@ impl NetworkBuilder {
     /// depends on the threads of the run.
     pub fn write_transfers(&mut self, table: Box<dyn TransferTable>) {
         self.network.transfer_table = Some(SharedTable::new(table));
+    }
+
+    /// Lets senders state the sizes of their flows, for queues that rank packets by the bytes left.
+    pub fn state_sizes(&mut self) {
+        self.network.states_sizes = true;
     }
 
     /// Adds a node. Its name is that of its random streams and, for switches, in results.

@@ -1,5 +1,6 @@
 //! The simulated packet: 32 bytes, by value.
 
+pub(crate) mod flow_sizes;
 pub(crate) mod header;
 pub(crate) mod side_tables;
 

@@ -48,7 +48,8 @@ use forebay_units::{QueueSize, Rate};
 
 use crate::limit::{Limit, check_probability};
 use crate::memory::inline_bytes;
-use crate::ranks::{Rank, Ranks, Stfq};
+use crate::ranks::inversions::Inversions;
+use crate::ranks::{AnyRanks, Rank, RankConfig, Ranks};
 use crate::require;
 use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, Served};
 
@@ -65,8 +66,14 @@ parameters! {
         /// k: fraction of the limit up to which every packet is admitted, from 0 to 1. With 1 it is drop-tail. Default:
         /// 0.1 (our choice).
         pub headroom: f64 = 0.1;
-        /// Most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
+        /// How packets are ranked: "stfq", "remaining_size", "deadline", or drawn: "uniform", "exponential", "poisson".
+        /// Default: "stfq".
+        pub ranks: RankConfig = RankConfig::Stfq;
+        /// With "stfq": most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
         pub max_flows: u32 = 16_384;
+        /// Whether the gauge `inversions` counts the departures that leave a packet of smaller rank behind. Each then looks
+        /// at the packets queued. Default: no.
+        pub count_inversions: bool = false;
     }
 }
 
@@ -81,7 +88,7 @@ impl AifoConfig {
 
 /// AIFO: admission-in first-out.
 #[derive(Clone, Debug)]
-pub struct Aifo<P, R = Stfq> {
+pub struct Aifo<P, R = AnyRanks> {
     limit: Limit,
     /// C, in packets or bytes.
     size: QueueSize,
@@ -95,15 +102,16 @@ pub struct Aifo<P, R = Stfq> {
     unsampled: u32,
     packets: VecDeque<(Rank, P)>,
     backlog: Backlog,
+    inversions: Inversions,
 }
 
 impl<P> Aifo<P> {
-    /// An empty AIFO with STFQ ranks. `salt` goes into the hash of flows; the link's rate does not matter.
+    /// An empty AIFO with the ranks that `config` names. `salt` goes into the hash of flows; the link's rate does not matter.
     ///
     /// # Errors
     /// The first parameter outside its bound.
     pub fn new(config: &AifoConfig, _link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
-        Self::with_ranks(config, Stfq::new(config.max_flows, salt)?)
+        Self::with_ranks(config, config.ranks.ranks(config.max_flows, salt)?)
     }
 }
 
@@ -122,6 +130,7 @@ impl<P, R> Aifo<P, R> {
             unsampled: 0,
             packets: VecDeque::new(),
             backlog: Backlog::default(),
+            inversions: Inversions::new(config.count_inversions),
         })
     }
 
@@ -178,6 +187,7 @@ impl<P: Packet, R: Ranks<P>> Discipline<P> for Aifo<P, R> {
         };
         self.backlog.remove(packet.len_bytes());
         self.ranks.sent(rank);
+        self.inversions.left(rank, self.packets.iter().map(|&(rank, _)| rank));
         Served::Packet(packet)
     }
 
@@ -192,6 +202,7 @@ impl<P: Packet, R: Ranks<P>> Discipline<P> for Aifo<P, R> {
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         self.ranks.gauges(visit);
+        self.inversions.gauges(visit);
         let (length, limit) = self.fill();
         let within_headroom = length <= self.headroom * limit;
         let quantile = (limit - length) / (limit * (1.0 - self.headroom));

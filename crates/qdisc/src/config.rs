@@ -23,7 +23,7 @@ use crate::dbl::{FlowTableScope, SharedFlowTable};
 use crate::{
     CbqConfig, CustomDiscipline, Dbl, DblConfig, Discipline, DropTail, DropTailConfig, EtsConfig, FlowKey, HtbConfig,
     InnerQueue, InnerQueues, Packet, ParameterError, PlacedError, PrioConfig, Queue, Rate, TaprioConfig, TbfConfig,
-    hash_flow,
+    hash_flow, require,
 };
 
 mod fit;
@@ -110,6 +110,7 @@ macro_rules! disciplines {
                 &self,
                 site: &mut BuildSite<'_, S>,
             ) -> Result<Queue<P>, ParameterError> {
+                require(!self.has_senders_ranks() || site.context.hears_senders(), "ranks", ONLY_SIMULATED)?;
                 match self {
                     $(Self::$variant(config) => build!($seam $law, P, config, site),)*
                     Self::Python(custom) => {
@@ -182,6 +183,11 @@ pub trait BuildContext<G> {
     /// The flow table of this many entries that the queues of a switch share; `None` if there is none, and a queue that
     /// asks for it gets a table of its own.
     fn flow_table(&mut self, entries: u32) -> Option<SharedFlowTable>;
+
+    /// Whether senders state facts about their packets, as simulated ones do: remaining bytes, departures.
+    fn hears_senders(&self) -> bool {
+        false
+    }
 
     /// The custom discipline that `custom` describes, for a link or class of `link_rate`; `salt` separates the flow
     /// hashes of different queues. `classes` are the indices of the classes in which it is, the outermost first.
@@ -283,11 +289,31 @@ impl fmt::Display for QueueError {
 
 impl core::error::Error for QueueError {}
 
+/// The bound of ranks where packets are real ones.
+const ONLY_SIMULATED: &str = "be \"stfq\" or drawn here: only simulated packets show what else ranks need";
+
 impl<G> QueueSpec<G> {
     /// Whether it writes rates into packets, for the queues behind it.
     #[must_use]
     pub fn labels_packets(&self) -> bool {
         matches!(self, Self::Csfq(_)) || self.children().any(Self::labels_packets)
+    }
+
+    /// Whether it ranks packets by facts that their senders state.
+    fn has_senders_ranks(&self) -> bool {
+        let ranks = match self {
+            Self::Pifo(config) => &config.ranks,
+            Self::SpPifo(config) => &config.ranks,
+            Self::Aifo(config) => &config.ranks,
+            _ => return false,
+        };
+        ranks.needs_senders()
+    }
+
+    /// Whether it, or a queue inside it, ranks packets by facts that their senders state.
+    #[must_use]
+    pub fn needs_senders(&self) -> bool {
+        self.has_senders_ranks() || self.children().any(Self::needs_senders)
     }
 
     /// Whether packets may leave with another traffic class than that with which they came.

@@ -3,7 +3,7 @@
 //! The caller of a discipline owns them. It is asked, through [`Cx::flow_info`](crate::Cx::flow_info), only by those
 //! that need them.
 
-use crate::{FlowKey, Packet};
+use crate::{FlowKey, Packet, Time};
 
 /// Facts about a packet that arrives, beyond its [`Packet`] properties, from the caller of a discipline.
 ///
@@ -21,6 +21,16 @@ pub trait FlowInfo<P> {
 
     /// Whether it belongs to the address resolution protocol.
     fn is_arp(&self, packet: &P) -> bool;
+
+    /// Bytes of its flow from the first of this packet on, if its sender states them: 0 for an ACK.
+    fn remaining_bytes(&self, _packet: &P) -> Option<u64> {
+        None
+    }
+
+    /// The time at which it left its source, if it shows that.
+    fn departure(&self, _packet: &P) -> Option<Time> {
+        None
+    }
 }
 
 /// The source and the destination of a packet, as opaque keys: equal for the packets of a host, different (with

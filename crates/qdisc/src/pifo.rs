@@ -44,7 +44,8 @@ use forebay_units::{QueueSize, Rate};
 
 use crate::limit::Limit;
 use crate::memory::inline_bytes;
-use crate::ranks::{Rank, Ranks, Stfq};
+use crate::ranks::inversions::Inversions;
+use crate::ranks::{AnyRanks, Rank, RankConfig, Ranks};
 use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, Served};
 
 parameters! {
@@ -52,36 +53,44 @@ parameters! {
     pub struct PifoConfig {
         /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
         pub limit: QueueSize = QueueSize::Packets(1000);
-        /// Most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
+        /// How packets are ranked: "stfq", "remaining_size", "deadline", or drawn: "uniform", "exponential", "poisson".
+        /// Default: "stfq".
+        pub ranks: RankConfig = RankConfig::Stfq;
+        /// With "stfq": most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
         pub max_flows: u32 = 16_384;
+        /// Whether the gauge `inversions` counts the departures that leave a packet of smaller rank behind. Each then looks
+        /// at the packets queued. Default: no.
+        pub count_inversions: bool = false;
     }
 }
 
 /// PIFO: push-in first-out.
 #[derive(Clone, Debug)]
-pub struct Pifo<P, R = Stfq> {
+pub struct Pifo<P, R = AnyRanks> {
     limit: Limit,
     ranks: R,
     /// By rank and number of arrival.
     packets: BTreeMap<(Rank, u64), P>,
     arrivals: u64,
     backlog: Backlog,
+    inversions: Inversions,
 }
 
 impl<P> Pifo<P> {
-    /// An empty PIFO with STFQ ranks. `salt` goes into the hash of flows; the link's rate does not matter.
+    /// An empty PIFO with the ranks that `config` names. `salt` goes into the hash of flows; the link's rate does not matter.
     ///
     /// # Errors
     /// The first parameter outside its bound.
     pub fn new(config: &PifoConfig, _link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
-        Self::with_ranks(config, Stfq::new(config.max_flows, salt)?)
+        Self::with_ranks(config, config.ranks.ranks(config.max_flows, salt)?)
     }
 }
 
 impl<P, R> Pifo<P, R> {
     pub(crate) fn with_ranks(config: &PifoConfig, ranks: R) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
-        Ok(Self { limit, ranks, packets: BTreeMap::new(), arrivals: 0, backlog: Backlog::default() })
+        let inversions = Inversions::new(config.count_inversions);
+        Ok(Self { limit, ranks, packets: BTreeMap::new(), arrivals: 0, backlog: Backlog::default(), inversions })
     }
 }
 
@@ -120,6 +129,7 @@ impl<P: Packet, R: Ranks<P>> Discipline<P> for Pifo<P, R> {
         };
         self.backlog.remove(packet.len_bytes());
         self.ranks.sent(rank);
+        self.inversions.left(rank, self.packets.keys().take(1).map(|&(rank, _)| rank));
         Served::Packet(packet)
     }
 
@@ -133,6 +143,7 @@ impl<P: Packet, R: Ranks<P>> Discipline<P> for Pifo<P, R> {
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         self.ranks.gauges(visit);
+        self.inversions.gauges(visit);
     }
 
     fn flow_gauges(&self, flow: FlowKey, visit: &mut dyn FnMut(&'static str, f64)) {

@@ -113,7 +113,7 @@ fn parameters_have_bounds() {
     let field = |config: &PifoConfig| Pifo::<Labelled>::new(config, LINK, 0).err().map(|error| error.field);
     assert_eq!(field(&PifoConfig { max_flows: 0, ..PifoConfig::default() }), Some("max_flows"));
     assert_eq!(field(&PifoConfig { limit: QueueSize::Packets(0), ..PifoConfig::default() }), Some("limit"));
-    assert_eq!(field(&PifoConfig { max_flows: 1, limit: QueueSize::Packets(1) }), None);
+    assert_eq!(field(&PifoConfig { max_flows: 1, limit: QueueSize::Packets(1), ..PifoConfig::default() }), None);
 }
 
 proptest! {

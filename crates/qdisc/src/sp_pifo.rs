@@ -47,7 +47,8 @@ use forebay_units::{QueueSize, Rate};
 
 use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
-use crate::ranks::{Rank, Ranks, Stfq};
+use crate::ranks::inversions::Inversions;
+use crate::ranks::{AnyRanks, Rank, RankConfig, Ranks};
 use crate::require;
 use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, Served};
 
@@ -59,8 +60,14 @@ parameters! {
         pub limit: QueueSize = QueueSize::Packets(1000);
         /// Number of strict-priority queues, from 1 to 1024. Default: 8 (paper).
         pub queues: u32 = 8;
-        /// Most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
+        /// How packets are ranked: "stfq", "remaining_size", "deadline", or drawn: "uniform", "exponential", "poisson".
+        /// Default: "stfq".
+        pub ranks: RankConfig = RankConfig::Stfq;
+        /// With "stfq": most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
         pub max_flows: u32 = 16_384;
+        /// Whether the gauge `inversions` counts the departures that leave a packet of smaller rank behind. Each then looks
+        /// at the packets queued. Default: no.
+        pub count_inversions: bool = false;
     }
 }
 
@@ -74,24 +81,25 @@ struct Level<P> {
 
 /// SP-PIFO: strict-priority queues with bounds that adapt.
 #[derive(Clone, Debug)]
-pub struct SpPifo<P, R = Stfq> {
+pub struct SpPifo<P, R = AnyRanks> {
     /// Limit of each queue.
     limit: Limit,
     ranks: R,
     /// By priority, the highest first.
     levels: Vec<Level<P>>,
     backlog: Backlog,
+    inversions: Inversions,
     /// Whether the link found nothing to send when it asked last.
     idle: bool,
 }
 
 impl<P> SpPifo<P> {
-    /// An empty SP-PIFO with STFQ ranks. `salt` goes into the hash of flows; the link's rate does not matter.
+    /// An empty SP-PIFO with the ranks that `config` names. `salt` goes into the hash of flows; the link's rate does not matter.
     ///
     /// # Errors
     /// The first parameter outside its bound.
     pub fn new(config: &SpPifoConfig, _link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
-        Self::with_ranks(config, Stfq::new(config.max_flows, salt)?)
+        Self::with_ranks(config, config.ranks.ranks(config.max_flows, salt)?)
     }
 }
 
@@ -107,7 +115,8 @@ impl<P, R> SpPifo<P, R> {
         let limit = Limit::new(part, "limit").map_err(|error| ParameterError { bound, ..error })?;
         let level = || Level { packets: VecDeque::new(), backlog: Backlog::default(), bound: 0 };
         let levels = (0..queues).map(|_| level()).collect();
-        Ok(Self { limit, ranks, levels, backlog: Backlog::default(), idle: true })
+        let inversions = Inversions::new(config.count_inversions);
+        Ok(Self { limit, ranks, levels, backlog: Backlog::default(), inversions, idle: true })
     }
 
     /// The queue for a packet of `rank`: the last whose bound is not above it, or else the first.
@@ -148,12 +157,16 @@ impl<P: Packet, R: Ranks<P>> Discipline<P> for SpPifo<P, R> {
     }
 
     fn dequeue(&mut self, _cx: &mut Cx<'_, P>) -> Served<P> {
-        for level in &mut self.levels {
+        for index in 0..self.levels.len() {
+            let level = &mut self.levels[index];
             if let Some((rank, packet)) = level.packets.pop_front() {
                 let len_bytes = packet.len_bytes();
                 level.backlog.remove(len_bytes);
                 self.backlog.remove(len_bytes);
                 self.ranks.sent(rank);
+                // Those of higher priority are empty.
+                let queued = self.levels[index..].iter().flat_map(|level| level.packets.iter().map(|&(rank, _)| rank));
+                self.inversions.left(rank, queued);
                 return Served::Packet(packet);
             }
         }
@@ -172,6 +185,7 @@ impl<P: Packet, R: Ranks<P>> Discipline<P> for SpPifo<P, R> {
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         self.ranks.gauges(visit);
+        self.inversions.gauges(visit);
         let bound = |level: Option<&Level<P>>| level.map_or(0.0, |level| level.bound as f64);
         visit("first_bound", bound(self.levels.first()));
         visit("last_bound", bound(self.levels.last()));

@@ -197,6 +197,9 @@ pub struct Labelled {
 }
 
 impl Labelled {
+    /// The label of a packet whose sender does not state the size of its flow.
+    pub const SIZELESS: u32 = u32::MAX;
+
     pub fn new(label: u32, flow: u64, len_bytes: u32, class: u8) -> Self {
         let arrival = Arrival { flow: FlowKey(flow), len_bytes, class, ..Arrival::default() };
         Self { label, arrival, ..Self::default() }
@@ -268,6 +271,13 @@ impl FlowInfo<Labelled> for OnPacket {
     }
     fn is_arp(&self, packet: &Labelled) -> bool {
         packet.is_arp
+    }
+    fn departure(&self, packet: &Labelled) -> Option<Time> {
+        (packet.label != Labelled::SIZELESS).then(|| Time::from_picoseconds(u64::from(packet.label)))
+    }
+    /// Its label, where its sender states the bytes: [`Labelled::SIZELESS`] is of a flow without a size.
+    fn remaining_bytes(&self, packet: &Labelled) -> Option<u64> {
+        (packet.label != Labelled::SIZELESS).then_some(u64::from(packet.label))
     }
 }
 

@@ -84,6 +84,9 @@ pub(crate) fn network(
         }
         let switch = switches.entry(link.from).or_insert_with(|| Switch::new(seed, custom));
         let watched_flows = watched.get(link.name.as_str()).cloned().unwrap_or_default();
+        if plan.outline.direction(&link).spec.queue.as_ref().is_some_and(|queue| queue.needs_senders()) {
+            builder.state_sizes();
+        }
         builder.add_link(links::link_spec(link, &plan.outline, switch, custom, (watched_flows, &losing), seed, out)?);
     }
     if let Some(out) = out.filter(|_| has_transfers(scenario)) {

@@ -85,7 +85,7 @@ pub fn cost_in(
 /// # Errors
 /// If the queue cannot be built.
 pub fn cost(queue: &QueueSpec, rate: Rate, workload: &Workload) -> Result<Cost, ParameterError> {
-    Ok(measured(queue.build_in(&mut Switch::default(), rate, salt())?, rate, workload))
+    Ok(measured(queue.build_in(&mut Switch::new(COST_SEED, None), rate, salt())?, rate, workload))
 }
 
 fn salt() -> u64 {

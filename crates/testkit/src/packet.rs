@@ -1,7 +1,7 @@
 //! A packet with a unique id, and a sink that stores its input.
 
 use forebay_qdisc::{
-    Arrival, DropReason, Ecn, FlowInfo, FlowKey, Hosts, MarkReason, Packet, RateLabel, Sink, TcpHeader,
+    Arrival, DropReason, Ecn, FlowInfo, FlowKey, Hosts, MarkReason, Packet, RateLabel, Sink, TcpHeader, Time,
 };
 
 use crate::work::look;
@@ -138,5 +138,15 @@ impl FlowInfo<TestPacket> for TestHeaders {
 
     fn is_arp(&self, _packet: &TestPacket) -> bool {
         false
+    }
+
+    /// Every fourth flow has no size. The bytes of the others start again and again.
+    fn remaining_bytes(&self, packet: &TestPacket) -> Option<u64> {
+        let FlowKey(flow) = packet.flow;
+        (!flow.is_multiple_of(4)).then_some(100_000 - packet.id % 100 * 1000)
+    }
+
+    fn departure(&self, packet: &TestPacket) -> Option<Time> {
+        Some(Time::from_picoseconds(packet.id * 1000))
     }
 }

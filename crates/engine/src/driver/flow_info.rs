@@ -43,6 +43,14 @@ impl FlowInfo<Packet> for Channels {
     fn is_arp(&self, _packet: &Packet) -> bool {
         false
     }
+
+    fn remaining_bytes(&self, packet: &Packet) -> Option<u64> {
+        if packet.is_ack() { Some(0) } else { self.tables.sizes.as_ref()?.remaining(packet) }
+    }
+
+    fn departure(&self, packet: &Packet) -> Option<Time> {
+        (!packet.is_ack()).then(|| packet.departure())
+    }
 }
 
 fn wire_flags(packet: &Packet) -> u16 {

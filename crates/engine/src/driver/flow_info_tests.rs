@@ -35,6 +35,16 @@ fn the_hosts_of_a_packet_are_where_both_directions_end() {
 }
 
 #[test]
+fn data_shows_when_it_left_and_an_ack_has_no_bytes_left() {
+    let channels = channels();
+    let left = Time::from_picoseconds(4_000_000_000);
+    let data = packet(0, 0, crate::packet::departure_stamp(left));
+    assert_eq!((channels.departure(&data), channels.remaining_bytes(&data)), (Some(left), None));
+    let ack = packet(0, flags::ACK, 0);
+    assert_eq!((channels.departure(&ack), channels.remaining_bytes(&ack)), (None, Some(0)));
+}
+
+#[test]
 fn an_ack_shows_its_number_flags_blocks_and_echo() {
     let mut channels = channels();
     let mut options = AckOptions { sack: SackBlocks::default(), marked_bytes: None };

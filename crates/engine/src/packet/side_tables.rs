@@ -12,6 +12,7 @@ use forebay_switching::congestion::Message;
 use forebay_tcp::SackBlocks;
 
 use crate::driver::prefetch::prefetch;
+use crate::packet::flow_sizes::FlowSizes;
 use crate::packet::header::{Carried, Header};
 use crate::packet::{FlowId, Packet, ack_stamp};
 
@@ -67,6 +68,8 @@ pub struct SideTables {
     pub messages: SideTable<Message>,
     headers: SideTable<Carried>,
     telemetry: SideTable<Telemetry>,
+    /// For queues that rank packets by the bytes left.
+    pub sizes: Option<FlowSizes>,
     /// Flow numbers of the packets with messages.
     with_message: Range<FlowId>,
 }
@@ -88,7 +91,7 @@ impl SideTables {
 
     /// Empty tables for another thread.
     pub fn of_thread(&self) -> Self {
-        Self::new(self.with_message.clone())
+        Self { sizes: self.sizes.clone(), ..Self::new(self.with_message.clone()) }
     }
 
     /// Stores the options of an ACK. Returns what [`ack_stamp::of`] takes. No options take no slot.

@@ -154,6 +154,51 @@ fn a_queue_changes_classes_if_one_inside_it_does() {
     }
 }
 
+/// A context in which senders are simulated.
+#[derive(Clone)]
+struct Simulated;
+
+impl BuildContext<NoCustomDiscipline> for Simulated {
+    fn flow_table(&mut self, _: u32) -> Option<SharedFlowTable> {
+        None
+    }
+    fn hears_senders(&self) -> bool {
+        true
+    }
+    fn custom_discipline(
+        &mut self,
+        custom: &NoCustomDiscipline,
+        _: &[usize],
+        _: Rate,
+        _: u64,
+    ) -> Result<CustomDiscipline, ParameterError> {
+        match *custom {}
+    }
+}
+
+#[test]
+fn ranks_by_facts_of_senders_need_simulated_ones() {
+    assert_faults(&[
+        ("pifo = { ranks = 'remaining_size' }", "pifo.ranks", "pifo: `ranks` must be \"stfq\" or drawn here"),
+        ("sp_pifo = { ranks = 'remaining_size' }", "sp_pifo.ranks", "sp_pifo: `ranks` must"),
+        ("aifo = { ranks = 'remaining_size' }", "aifo.ranks", "aifo: `ranks` must"),
+        (
+            "cbq = { classes = [{ name = 'a', queue.pifo = { ranks = 'remaining_size' } }] }",
+            "cbq.classes.0.queue.pifo.ranks",
+            "pifo: `ranks` must",
+        ),
+        ("pifo.ranks = { poisson = { mean = 0 } }", "pifo.ranks", "pifo: `ranks` must have a `poisson.mean`"),
+    ]);
+    for (text, needs_senders) in [
+        ("tbf.queue.sp_pifo = { ranks = 'remaining_size' }", true),
+        ("aifo = { ranks = 'stfq' }", false),
+        ("pifo.ranks = { uniform = { below = 3 } }", false),
+    ] {
+        assert_eq!(read(text).needs_senders(), needs_senders, "{text}");
+        assert_eq!(read(text).check::<Labelled>(&Simulated, LINK), Ok(()), "{text}");
+    }
+}
+
 #[test]
 fn the_limits_of_queues_inside_bound_a_queue() {
     let packets = |limits: &[u64]| Some(limits.iter().map(|&limit| QueueSize::Packets(limit)).collect::<Vec<_>>());

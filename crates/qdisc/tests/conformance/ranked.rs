@@ -15,12 +15,25 @@ pub const fn ranked_work(looks: u64) -> Work {
     Work::new(Call::new(looks, 1, 0), Call::new(1, 0, 0))
 }
 
+/// PIFO with a number drawn for each arrival.
+pub const fn drawn_work() -> Work {
+    Work::new(Call::new(5, 1, 1), Call::new(1, 0, 0))
+}
+
 pub fn pifo() -> PifoConfig {
-    PifoConfig { limit: QueueSize::Packets(20), max_flows: 3 }
+    PifoConfig { limit: QueueSize::Packets(20), max_flows: 3, ..PifoConfig::default() }
+}
+
+pub fn by_remaining_size(config: PifoConfig) -> PifoConfig {
+    PifoConfig { ranks: RankConfig::RemainingSize, count_inversions: true, ..config }
+}
+
+pub fn drawn() -> RankConfig {
+    RankConfig::Uniform(UniformRanks::default())
 }
 
 pub fn sp_pifo() -> SpPifoConfig {
-    SpPifoConfig { limit: QueueSize::Packets(20), queues: 3, max_flows: 3 }
+    SpPifoConfig { limit: QueueSize::Packets(20), queues: 3, max_flows: 3, ..SpPifoConfig::default() }
 }
 
 pub fn aifo() -> AifoConfig {

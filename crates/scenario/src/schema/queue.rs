@@ -32,6 +32,8 @@ pub struct Switch<'g> {
     seed: u64,
     /// The path of the queue that is built next.
     path: String,
+    /// Whether it is a part of a simulated network.
+    is_simulated: bool,
 }
 
 /// A flow table that queues share. The ports that share it are one node of the engine, so that none waits for another.
@@ -47,7 +49,7 @@ impl<'g> Switch<'g> {
     /// A switch in a run under `seed` whose custom disciplines are made by `custom`.
     #[must_use]
     pub fn new(seed: u64, custom: Option<&'g dyn CustomClasses>) -> Self {
-        Self { custom, seed, ..Self::default() }
+        Self { custom, seed, is_simulated: true, ..Self::default() }
     }
 
     /// The queue that is built next is that of this link.
@@ -70,6 +72,10 @@ impl BuildContext<PythonClass> for Switch<'_> {
             self.tables.push((entries, table.clone()));
             table
         }))
+    }
+
+    fn hears_senders(&self) -> bool {
+        self.is_simulated
     }
 
     fn custom_discipline(

@@ -186,6 +186,9 @@ impl TransferSource {
             self.slots.len() as u32 - 1
         };
         let arrival = self.arrivals.take(now);
+        if let Some(sizes) = &out.channels.tables.sizes {
+            sizes.begin(self.first_flow() + slot, self.slots[slot as usize].generation, arrival.bytes);
+        }
         let mut sender = Sender::new(&self.config);
         sender.introduce(|| self.arrivals.controller_seed(arrival.number), || self.arrivals.name(arrival.number));
         let connection = Connection { sender, arrival, started: now };
