@@ -9,7 +9,7 @@ use forebay_units::Rate;
 
 use super::outline::{Links, Outline, Traffic};
 use super::{EthernetPlan, Plan, PlannedAdapter, PlannedKind, PlannedSwitch, TopologyBuilder};
-use crate::schema::{Adapter, ClosSwitch, LinkException, LinkSpec, QueueSpec, ScenarioSpec};
+use crate::schema::{Adapter, ClosSwitch, HostPort, LinkException, LinkSpec, QueueSpec, ScenarioSpec};
 use crate::validate::clos;
 
 /// A topology that is such a network.
@@ -41,6 +41,7 @@ impl<T: ClosBuilder> TopologyBuilder for T {
 /// The common parts of all such networks.
 pub(crate) struct Clos<'s> {
     pub switch: &'s ClosSwitch,
+    pub host_port: Option<&'s HostPort>,
     pub adapter: &'s Adapter,
     pub congestion_management: Option<&'s CongestionManagement>,
     pub paths: &'s PathPolicyConfig,
@@ -129,8 +130,15 @@ impl<'s> Clos<'s> {
             let (spec, key) = self.tiers[cable.tier];
             let path = outline.path.key(key);
             let is_of_host = cable.tier == 0;
-            // The device of a host has no queue that a table describes.
-            let upwards = if is_of_host { (spec.without_queue(), None) } else { (spec.clone(), Some(path.clone())) };
+            let upwards = match self.host_port.filter(|_| is_of_host) {
+                Some(port) => {
+                    let queue = Some(port.queue.clone());
+                    (LinkSpec { queue, ..spec.clone() }, Some(outline.path.key("host_port")))
+                }
+                // The device of a host has no queue that a table describes.
+                None if is_of_host => (spec.without_queue(), None),
+                None => (spec.clone(), Some(path.clone())),
+            };
             let exceptions = outline.path.key("exceptions");
             let at = |(spec, path), way: Way<'s>| match way.queue {
                 Some((queue, number)) => {

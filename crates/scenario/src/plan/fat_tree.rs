@@ -61,6 +61,7 @@ impl ClosBuilder for FatTree {
         let core_link = self.core_link.as_ref().map_or(edge_link, |link| (link, "core_link"));
         Clos {
             switch: &self.switch,
+            host_port: self.host_port.as_ref(),
             adapter: &self.adapter,
             congestion_management: self.congestion_management.as_ref(),
             paths: &self.paths,

@@ -45,6 +45,7 @@ impl ClosBuilder for LeafSpine {
         let names = (0..self.leaves).map(|leaf| format!("leaf{leaf}"));
         Clos {
             switch: &self.switch,
+            host_port: self.host_port.as_ref(),
             adapter: &self.adapter,
             congestion_management: self.congestion_management.as_ref(),
             paths: &self.paths,

@@ -28,7 +28,7 @@ pub struct LeafSpine {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub parallel: u32,
-    /// Each link between a host and its leaf, in both directions. `queue` is that of the leaf's port; a host has none.
+    /// Each link between a host and its leaf, in both directions. `queue` is that of the leaf's port; see `host_port`.
     pub host_link: LinkSpec,
     /// Each link between a leaf and a spine, in both directions. Default: `host_link`.
     #[serde(default)]
@@ -42,6 +42,9 @@ pub struct LeafSpine {
     /// Which of several equally short paths a packet takes. With `congestion_management`: `single`.
     #[serde(default = "ecmp")]
     pub paths: PathPolicyConfig,
+    /// Routers only: the port of every host. Default: packets wait in it without limit, in the order of their sending.
+    #[serde(default)]
+    pub host_port: Option<HostPort>,
     /// Ethernet switches only: properties of the adapter of every host.
     #[serde(default)]
     pub adapter: Adapter,
@@ -71,8 +74,8 @@ pub struct FatTree {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub core_oversubscription: u32,
-    /// Each link between a host and its edge switch, in both directions. `queue` is that of the switch's port; a host
-    /// has none.
+    /// Each link between a host and its edge switch, in both directions. `queue` is that of the switch's port; see
+    /// `host_port`.
     pub host_link: LinkSpec,
     /// Each link between an edge switch and an aggregation switch, in both directions. Default: `host_link`.
     #[serde(default)]
@@ -89,12 +92,23 @@ pub struct FatTree {
     /// Which of several equally short paths a packet takes. With `congestion_management`: `single`.
     #[serde(default = "ecmp")]
     pub paths: PathPolicyConfig,
+    /// Routers only: the port of every host. Default: packets wait in it without limit, in the order of their sending.
+    #[serde(default)]
+    pub host_port: Option<HostPort>,
     /// Ethernet switches only: properties of the adapter of every host.
     #[serde(default)]
     pub adapter: Adapter,
     /// Ethernet switches only: congestion management, which slows down the sources of data. Default: none.
     #[serde(default)]
     pub congestion_management: Option<CongestionManagement>,
+}
+
+/// The port by which a host sends.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostPort {
+    /// Its queue. All flows of the host share it.
+    pub queue: Box<QueueSpec>,
 }
 
 /// Links with another rate or queue, or without service.

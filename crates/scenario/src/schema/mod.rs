@@ -26,7 +26,7 @@ mod switch;
 pub(crate) mod tagged;
 mod topology;
 
-pub use clos::{ClosSwitch, FatTree, LeafSpine, LinkException};
+pub use clos::{ClosSwitch, FatTree, HostPort, LeafSpine, LinkException};
 pub use distribution::{SizeDistribution, SpanDistribution};
 pub use ecn::DatagramEcn;
 pub use ethernet::{

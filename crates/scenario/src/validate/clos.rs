@@ -59,6 +59,9 @@ pub(crate) fn validate(clos: &Clos<'_>, path: &Path) -> Validity {
         }
         return Ok(());
     }
+    let message = || "adapters have no queue".to_owned();
+    let label = "expected it with `switch = \"router\"` only";
+    require(clos.host_port.is_none(), || path.key("host_port"), message, label)?;
     let nodes = clos.switches.len() + clos.hosts as usize;
     let many = || format!("{nodes} Ethernet switches and hosts with adapters");
     require(nodes <= MOST_ETHERNET_NODES, || path.key("switch"), many, "expected at most 4096")?;
@@ -99,7 +102,12 @@ fn exceptions(clos: &Clos<'_>, path: &Path) -> Validity {
         require(queue.is_none() || !down, || at.key("queue"), message, "expected one of `queue` and `down`")?;
         let message = || "hosts have no queue".to_owned();
         let is_of_switch = ports.0.iter().all(|name| !name.starts_with("host"));
-        require(queue.is_none() || is_of_switch, || at.key("queue"), message, "expected ports of switches")?;
+        require(
+            queue.is_none() || is_of_switch,
+            || at.key("queue"),
+            message,
+            "expected ports of switches; see `host_port`",
+        )?;
         let message = || "one direction of a link is down".to_owned();
         require(!(*one_way && *down), || at.key("one_way"), message, "expected both: a link is down as a whole")?;
         if let Some(name) = ports.0.iter().find(|name| !known.contains(name.as_str())) {

@@ -8,6 +8,7 @@ mod hpcc;
 mod mixed;
 mod paths;
 mod patterns;
+mod ranks;
 mod sizes;
 mod tasks;
 mod uec;
