@@ -3,8 +3,9 @@
 //! # What it does
 //! AIFO compares the rank of each arriving packet with the ranks of the packets before it. The fuller the queue, the
 //! smaller a rank must be among them for the packet to be admitted: the fraction of ranks below it must be less than
-//! the free part of the queue. Some headroom admits every packet. The ranks are those of start-time fair queueing
-//! (STFQ). Flows that send more than others have the larger ranks, and lose the packets.
+//! the free part of the queue. Some headroom admits every packet. By default the ranks are those of start-time fair
+//! queueing (STFQ): flows that send more than others have the larger ranks, and lose the packets. See `pifo` for the
+//! other ranks.
 //!
 //! # When to use it
 //! Use it to model nearly fair shares on switches with one queue, or to reproduce papers that compare with AIFO. It
@@ -36,8 +37,8 @@
 //! # Cost
 //! 8 bytes for each rank of the `window`, and 50 to 80 for each of at most `max_flows` flows. These are the flows that
 //! sent since the link was idle last. A packet that finds more than the headroom in use looks at the whole window. It
-//! also takes O(log n) with n such flows. At the end of a busy period one call forgets all its flows. No random
-//! numbers.
+//! also takes O(log n) with n such flows. At the end of a busy period one call forgets all its flows. Random
+//! numbers only for drawn ranks.
 //!
 //! # Parameters
 //! See [`AifoConfig`].
@@ -71,8 +72,8 @@ parameters! {
         pub ranks: RankConfig = RankConfig::Stfq;
         /// With "stfq": most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
         pub max_flows: u32 = 16_384;
-        /// Whether the gauge `inversions` counts the departures that leave a packet of smaller rank behind. Each then looks
-        /// at the packets queued. Default: no.
+        /// Whether the gauge `inversions` counts the departures that leave a packet of smaller rank behind. Each then
+        /// looks at the packets queued. Default: no.
         pub count_inversions: bool = false;
     }
 }
@@ -106,7 +107,7 @@ pub struct Aifo<P, R = AnyRanks> {
 }
 
 impl<P> Aifo<P> {
-    /// An empty AIFO with the ranks that `config` names. `salt` goes into the hash of flows; the link's rate does not matter.
+    /// An empty AIFO with the ranks of `config`. `salt` goes into the hash of flows; the link's rate does not matter.
     ///
     /// # Errors
     /// The first parameter outside its bound.

@@ -2,9 +2,18 @@
 //!
 //! # What it does
 //! Each packet gets a rank when it arrives and takes its place among the packets queued; the smallest rank leaves
-//! first. If the buffer is full, the packet of the largest rank makes room, which may be the one that arrives. The
-//! ranks are those of start-time fair queueing (STFQ): the number of bytes after which a fair server would start to
-//! send the packet. All flows get equal shares of the link.
+//! first. If the buffer is full, the packet of the largest rank makes room, which may be the one that arrives.
+//!
+//! `ranks` says how packets are ranked:
+//! - `stfq`: by start-time fair queueing, the number of bytes after which a fair server would start to send the packet.
+//!   All flows get equal shares of the link.
+//! - `remaining_size`: by the bytes of the flow that are left from this packet on, as in pFabric. Short flows finish
+//!   first. ACKs have rank 0; flows without a size, or of 4 GiB and more, come last. Flows of TCP have a size with
+//!   `app.fixed`, `app.transfers` or a `pattern`.
+//! - `deadline`: by the time at which the packet left its source plus the `slack` of its traffic class.
+//! - `uniform`, `exponential`, `poisson`: drawn for each packet, as in the tests of SP-PIFO's authors.
+//!
+//! Real packets do not show the facts for `remaining_size` and `deadline`: replays and the live data plane refuse them.
 //!
 //! # When to use it
 //! Use it as the ideal with which SP-PIFO, AIFO and other approximations of a sorted queue are compared. Its order
@@ -16,7 +25,8 @@
 //! queue.pifo = { limit = "80 packets" }
 //! ```
 //!
-//! `limit` is the only parameter to set: 80 packets are the buffer of the papers that compare with PIFO.
+//! 80 packets are the buffer of the papers that compare with PIFO. `ranks = "remaining_size"` makes it the queue of
+//! pFabric, `ranks.deadline.slack = ["10 ms", "1 ms"]` one in which packets of class 1 are due earlier.
 //!
 //! # Source
 //! A. Sivaraman and others, "Programmable Packet Scheduling at Line Rate", SIGCOMM 2016; which packet makes room as in
@@ -27,13 +37,16 @@
 //! - Packets of equal rank leave in the order of their arrival, and the latest of them is dropped first, as in the
 //!   simulator of SP-PIFO's authors. Its fair-queueing variant holds one packet less than its limit; ours does not.
 //! - A dropped packet does not count in its flow's share, as in that simulator.
+//! - pFabric sends the earliest packet of the flow that has the packet of the smallest rank. Here, as in the simulator
+//!   of SP-PIFO's authors, later packets of a flow pass its earlier ones.
 //! - With more than `max_flows` flows in a busy period, the flow that is the least ahead is forgotten, and no flow
 //!   starts before its finish time. Their simulator keeps all flows forever.
 //!
 //! # Cost
-//! 50 to 80 bytes for each of at most `max_flows` flows that sent since the link was idle last. O(log n) a packet, in
-//! packets queued and in flows. A packet that arrives at a full buffer evicts one packet, or, where the limit is in
-//! bytes, as many as make room for it. At the end of a busy period one call forgets all its flows. No random numbers.
+//! 50 to 80 bytes for each of at most `max_flows` flows that sent since the link was idle last; only STFQ has state for
+//! flows. O(log n) a packet, in packets queued and in flows. A packet that arrives at a full buffer evicts one packet,
+//! or, where the limit is in bytes, as many as make room for it. At the end of a busy period one call forgets all its
+//! flows. Random numbers only for drawn ranks.
 //!
 //! # Parameters
 //! See [`PifoConfig`].
@@ -58,8 +71,8 @@ parameters! {
         pub ranks: RankConfig = RankConfig::Stfq;
         /// With "stfq": most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
         pub max_flows: u32 = 16_384;
-        /// Whether the gauge `inversions` counts the departures that leave a packet of smaller rank behind. Each then looks
-        /// at the packets queued. Default: no.
+        /// Whether the gauge `inversions` counts the departures that leave a packet of smaller rank behind. Each then
+        /// looks at the packets queued. Default: no.
         pub count_inversions: bool = false;
     }
 }
@@ -77,7 +90,7 @@ pub struct Pifo<P, R = AnyRanks> {
 }
 
 impl<P> Pifo<P> {
-    /// An empty PIFO with the ranks that `config` names. `salt` goes into the hash of flows; the link's rate does not matter.
+    /// An empty PIFO with the ranks of `config`. `salt` goes into the hash of flows; the link's rate does not matter.
     ///
     /// # Errors
     /// The first parameter outside its bound.

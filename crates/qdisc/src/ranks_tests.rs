@@ -128,7 +128,8 @@ proptest! {
     #[test]
     fn the_gauge_is_the_number_of_departures_that_leave_a_smaller_rank(slots in slots()) {
         let (limit, ranks, count_inversions) = (QueueSize::Packets(12), RankConfig::RemainingSize, true);
-        let config = SpPifoConfig { limit, queues: 3, ranks: ranks.clone(), count_inversions, ..SpPifoConfig::default() };
+        let config =
+            SpPifoConfig { limit, queues: 3, ranks: ranks.clone(), count_inversions, ..SpPifoConfig::default() };
         let (expected, seen) = counted(SpPifo::<Labelled>::new(&config, LINK, 0).unwrap(), &slots);
         prop_assert_eq!(expected as f64, seen);
         let config = AifoConfig { limit, ranks: ranks.clone(), count_inversions, ..AifoConfig::default() };

@@ -4,8 +4,8 @@
 //! A few FIFO queues are served by strict priority. Each has a bound, the smallest rank that it takes. A packet goes to
 //! the queue of the lowest priority whose bound is not above its rank, and the bound rises to that rank. If the rank is
 //! below even the first bound, the packet goes to the first queue behind larger ranks, and all bounds fall by the
-//! difference. The bounds thus follow the ranks. The ranks are those of start-time fair queueing (STFQ), so that all
-//! flows get nearly equal shares of the link.
+//! difference. The bounds thus follow the ranks. By default the ranks are those of start-time fair queueing (STFQ), so
+//! that all flows get nearly equal shares of the link. See `pifo` for the others.
 //!
 //! # When to use it
 //! Use it to model fair queueing on switches that have a few strict-priority queues, or to reproduce papers that
@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Each of the `queues` holds `limit` divided by their number, rounded down. The example has the values of the paper's
-//! simulations.
+//! simulations. With one queue it is a FIFO queue, whose inversions can be counted.
 //!
 //! # Source
 //! A. Gran Alcoz, A. Dietmüller and L. Vanbever, "SP-PIFO: Approximating Push-In First-Out Behaviors using
@@ -34,8 +34,8 @@
 //!
 //! # Cost
 //! 56 bytes for each of the `queues`, and 50 to 80 for each of at most `max_flows` flows. These are the flows that sent
-//! since the link was idle last. A packet looks at each queue once at most, and takes O(log n) with n such flows. At
-//! the end of a busy period one call forgets all its flows. No random numbers.
+//! since the link was idle last; only STFQ has them. A packet looks at each queue once at most, and takes O(log n) with
+//! n such flows. At the end of a busy period one call forgets all its flows. Random numbers only for drawn ranks.
 //!
 //! # Parameters
 //! See [`SpPifoConfig`].
@@ -65,8 +65,8 @@ parameters! {
         pub ranks: RankConfig = RankConfig::Stfq;
         /// With "stfq": most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
         pub max_flows: u32 = 16_384;
-        /// Whether the gauge `inversions` counts the departures that leave a packet of smaller rank behind. Each then looks
-        /// at the packets queued. Default: no.
+        /// Whether the gauge `inversions` counts the departures that leave a packet of smaller rank behind. Each then
+        /// looks at the packets queued. Default: no.
         pub count_inversions: bool = false;
     }
 }
@@ -94,7 +94,7 @@ pub struct SpPifo<P, R = AnyRanks> {
 }
 
 impl<P> SpPifo<P> {
-    /// An empty SP-PIFO with the ranks that `config` names. `salt` goes into the hash of flows; the link's rate does not matter.
+    /// An empty SP-PIFO with the ranks of `config`. `salt` goes into the hash of flows; the link's rate does not matter.
     ///
     /// # Errors
     /// The first parameter outside its bound.

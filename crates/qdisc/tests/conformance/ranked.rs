@@ -15,9 +15,10 @@ pub const fn ranked_work(looks: u64) -> Work {
     Work::new(Call::new(looks, 1, 0), Call::new(1, 0, 0))
 }
 
-/// PIFO with a number drawn for each arrival.
-pub const fn drawn_work() -> Work {
-    Work::new(Call::new(5, 1, 1), Call::new(1, 0, 0))
+/// PIFO without state for flows: an arrival, and a packet that it costs, has a look at its length. Ranks may need
+/// another look at it, and draw numbers.
+pub const fn sorted_work(looks: u64, drawn: u64) -> Work {
+    Work::new(Call::new(looks, 1, drawn), Call::new(1, 0, 0))
 }
 
 pub fn pifo() -> PifoConfig {
