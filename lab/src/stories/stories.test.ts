@@ -70,11 +70,12 @@ test("a faulty story stops the build", () => {
   expect(() => readStory("a", SOURCE.replace("set =", 'scenario = "b.toml"\nset ='), scenarios)).toThrow("no b.toml");
 });
 
-test("there are seven stories, in their order", async () => {
-  expect(stories.map(it => it.order)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+test("there are eight stories, in their order", async () => {
+  expect(stories.map(it => it.order)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   expect(stories[0]?.name).toBe("contain-a-flood");
   expect(storyAfter("contain-a-flood")).toBe(stories[1]);
-  expect(storyAfter("bbr-and-cubic")).toBeUndefined();
+  expect(storyAfter("bbr-and-cubic")?.name).toBe("incast-in-a-fabric");
+  expect(storyAfter("incast-in-a-fabric")).toBeUndefined();
   expect(loadStory("no-such")).toBeUndefined();
   expect(loadStory("toString")).toBeUndefined();
   expect(stepHash("l4s", 2)).toBe("#/story/l4s/2");
