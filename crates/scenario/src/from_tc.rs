@@ -11,7 +11,7 @@ mod parameters;
 mod queue;
 #[cfg(test)]
 mod tests;
-mod text;
+pub(crate) mod text;
 mod toml;
 mod tree;
 mod units;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// A word, without its quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Word {
+pub(crate) struct Word {
     pub text: String,
     /// Its place in the text, quotes included.
     pub span: Range<usize>,
@@ -28,7 +28,7 @@ impl Word {
 
 /// Something in the text that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     pub span: Range<usize>,
     pub message: String,
     /// The text below the underlined place.

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod clos;
+mod closed_forms;
+mod htsim;
 mod hpcc;
 mod mixed;
 mod paths;
