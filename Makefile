@@ -23,7 +23,7 @@ PURE_CRATES := forebay-units forebay-qdisc forebay-tcp forebay-rdma forebay-swit
 MUTATED_CRATES := forebay-qdisc forebay-tcp forebay-rdma forebay-switching
 # Together, shared by the targets.
 FUZZ_SECONDS ?= 60
-FUZZ_TARGETS := scenario capture units frame control live_config metrics tc sizes matrix goal
+FUZZ_TARGETS := scenario capture units frame control live_config metrics tc sizes matrix goal topology
 
 # Options of `make torture`.
 MINUTES ?= 5

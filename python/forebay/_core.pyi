@@ -45,6 +45,7 @@ __all__ = [
     "replay",
     "run",
     "run_file",
+    "scenario_from_htsim",
     "sfb_bins",
     "slowest_rate",
     "tc_commands",
@@ -319,6 +320,7 @@ def tc_commands(
     text: str, file_name: str, overrides: _Overrides, link: str, device: str, packet_bytes: int
 ) -> str | None: ...
 def link_from_tc(text: str, file_name: str, device: str | None) -> str: ...
+def scenario_from_htsim(matrix: tuple[str, str], topology: tuple[str, str] | None, options: str) -> str: ...
 def read_trace(
     text: str, interval_s: float, outage_s: float
 ) -> tuple[str, float, float, list[float], list[tuple[float, float]]]: ...

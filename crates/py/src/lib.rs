@@ -8,6 +8,7 @@ mod custom_classes;
 mod error;
 mod fit;
 mod hashing;
+mod htsim;
 mod json;
 mod plan;
 mod portable;
@@ -38,6 +39,8 @@ mod _core {
     use crate::fit::{fitted_queue, slowest_rate};
     #[pymodule_export]
     use crate::hashing::{flow_table_entries, sfb_bins};
+    #[pymodule_export]
+    use crate::htsim::scenario_from_htsim;
     #[pymodule_export]
     use crate::json::json_rows;
     #[pymodule_export]
