@@ -162,6 +162,10 @@ comparison: build ## Compare all disciplines on the scenarios of three papers; w
 	$(call COMPARE,breathe-fig2,breathe-fig2)
 	$(BIN)/python docs/comparison.py $(OUT)/comparison
 
+.PHONY: fabrics
+fabrics: build ## Compare transports over a leaf-spine fabric; writes docs/fabrics.md
+	$(BIN)/python docs/fabrics.py
+
 .PHONY: sweeps
 sweeps: build ## Sweep the papers' open choices; writes its tables into docs/papers
 	$(FOREBAY) reproduce 'sfb/sweep-*' 'breathe/sweep-*' 'dbl/sweep-*' --out $(OUT)/sweeps

@@ -55,7 +55,8 @@ def test_the_topology_comes_first_or_among_the_options(
     assert done.returncode == 0, done.stderr
     assert "leaves = 4\nspines = 4\nhosts = 4\n" in done.stdout
     assert "paths = 128" in done.stdout
-    assert done.stdout.startswith("# The run of htsim_uec with incast.cm over net.topo; options: -paths 128 -end 3000\n")
+    first = "# The run of htsim_uec with incast.cm over net.topo; options: -paths 128 -end 3000\n"
+    assert done.stdout.startswith(first)
 
 
 @pytest.mark.parametrize(

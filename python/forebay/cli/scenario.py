@@ -66,10 +66,9 @@ def scenario(
         raise InputError("--dev has no effect on --from-htsim\nhint: it chooses an interface of --from-tc")
     topology, options = _topology_of([word for text in arguments or [] for word in shlex.split(text)])
     hint = "give the files of htsim: a matrix (.cm), a topology (.topo)"
-    files = [None if file is None else (_content(file, hint), file) for file in (from_htsim, topology)]
-    matrix = files[0]
-    assert matrix is not None
-    terminal.write(_core.scenario_from_htsim(matrix, files[1], shlex.join(options)).rstrip())
+    matrix = (_content(from_htsim, hint), from_htsim)
+    network = None if topology is None else (_content(topology, hint), topology)
+    terminal.write(_core.scenario_from_htsim(matrix, network, shlex.join(options)).rstrip())
 
 
 def _topology_of(words: list[str]) -> tuple[str | None, list[str]]:
