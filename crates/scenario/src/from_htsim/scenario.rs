@@ -30,8 +30,10 @@ pub(super) fn text(run: &HtsimRun<'_>, options: &Options, network: &Network) -> 
 /// Comments about what differs, or has no effect.
 fn notes(run: &HtsimRun<'_>, options: &Options, network: &Network) -> Vec<String> {
     let mut notes = [network.notes.clone(), options.notes.clone()].concat();
-    if run.topology.is_some() {
-        notes.push("-hop_latency, -switch_latency and -tiers: the topology has them.".to_owned());
+    let of_topology = ["-hop_latency", "-switch_latency", "-tiers"];
+    let given = |word: &str| of_topology.contains(&word);
+    if let Some(name) = run.options.split_whitespace().find(|word| run.topology.is_some() && given(word)) {
+        notes.push(format!("{name}: it has no effect, since the topology has this."));
     }
     notes.push("Seeds differ: htsim draws other numbers, so single collisions of paths differ.".to_owned());
     notes

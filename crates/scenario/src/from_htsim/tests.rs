@@ -30,8 +30,14 @@ const FAT_TREE: &str = "# 128 hosts\nNodes 128\nTiers 3\nPodsize 16\nTier 0\nDow
 
 #[test]
 fn topologies_have_the_tiers_of_their_files() {
-    let text = converted(32, Some(LEAF_SPINE), "-receiver_cc_only -paths 128 -cwnd 50").unwrap();
-    for line in ["leaves = 4", "spines = 2", "hosts = 8", "# line 17, Queue_Down: htsim_uec replaces it"] {
+    let text = converted(32, Some(LEAF_SPINE), "-receiver_cc_only -paths 128 -cwnd 50 -hop_latency 2").unwrap();
+    for line in [
+        "leaves = 4",
+        "spines = 2",
+        "hosts = 8",
+        "# line 17, Queue_Down: htsim_uec replaces it",
+        "# -hop_latency: it has no",
+    ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
     assert!(!text.contains("parallel"));
