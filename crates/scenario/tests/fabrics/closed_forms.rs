@@ -57,7 +57,7 @@ fn waits(segment_bytes: u32) -> (f64, f64) {
     let (mut wait, mut count, mut segments) = (0.0, 0.0, 0.0);
     let (mut work, mut squares, mut packet_squares) = (0.0, 0.0, 0.0);
     let payload = f64::from(segment_bytes) - HEADER_BYTES;
-    let square = |bytes: f64| (bytes * 8.0 / PORT_BPS).powi(2);
+    let square = |bytes: f64| (bytes * 8.0 / PORT_BPS) * (bytes * 8.0 / PORT_BPS);
     for seed in 1..=SEEDS {
         let flows = one_switch("[[1000, 0], [20000, 0.7], [59900, 1]]", segment_bytes, queue, seed).flows;
         for (index, bytes) in flows.floats("size_bytes").iter().enumerate() {
