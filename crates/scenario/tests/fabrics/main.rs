@@ -5,8 +5,8 @@
 
 mod clos;
 mod closed_forms;
-mod htsim;
 mod hpcc;
+mod htsim;
 mod mixed;
 mod paths;
 mod patterns;
