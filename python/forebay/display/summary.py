@@ -93,14 +93,14 @@ def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int, *, every:
     tables: list[RenderableType] = [head, "", *_groups(parts["groups"], width), *_flows(parts["flows"], width, limits)]
     if parts["hosts"]:
         tables += _hosts(parts["hosts"], width, limits.rows)
-    if parts["completion_times"]:
-        tables += _completion_times(parts["completion_times"], width, limits.rows)
-    if parts["collectives"]:
-        tables += _collectives(parts["collectives"], width, limits.rows)
-    if parts["ranks"]:
-        tables += _ranks(parts["ranks"], width, limits.rows)
-    if parts["transfers"]:
-        tables += _transfers(parts["transfers"], width, limits.rows)
+    for table, shown in (
+        ("completion_times", _completion_times),
+        ("collectives", _collectives),
+        ("ranks", _ranks),
+        ("transfers", _transfers),
+    ):
+        if parts[table]:
+            tables += shown(parts[table], width, limits.rows)
     for title, table in (("Videos", "videos"), ("Pages", "pages"), ("Pings", "pings")):
         if parts[table]:
             tables += _outcomes(title, parts[table], width, limits.rows)

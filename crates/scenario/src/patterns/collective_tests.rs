@@ -21,7 +21,7 @@ fn run(steps: &Steps<'_>) -> Vec<Data> {
     for step in 0..steps.count() {
         let (half, inner) = (steps.halves[step / steps.of_half()], step % steps.of_half());
         let before = data.clone();
-        for host in 0..hosts {
+        for (host, own) in before.iter().enumerate() {
             let Transfer { to, bytes } = steps.transfer(step, host);
             assert_eq!(steps.source(step, to), host);
             let chunks: Vec<usize> = match (steps.algorithm, half) {
@@ -38,7 +38,7 @@ fn run(steps: &Steps<'_>) -> Vec<Data> {
             };
             assert_eq!(bytes, chunks.iter().map(|&chunk| steps.chunks(chunk, chunk + 1)).sum::<u64>());
             for chunk in chunks {
-                let sent = before[host][chunk].clone();
+                let sent = own[chunk].clone();
                 match half {
                     Reduce => data[to][chunk].extend(sent),
                     Gather => data[to][chunk] = sent,

@@ -174,6 +174,7 @@ fn a_trace_takes_the_time_of_its_operations() {
         near(ends[2], 1.1e-6);
         near(result.collectives.floats("time_s")[0], ends[1] - 1e-6);
         assert_eq!(ranks.counts("tasks"), [2, 3, 1]);
+        assert_eq!(result.collectives.counts("hosts"), [3]);
     }
 }
 
@@ -251,10 +252,13 @@ fn threads_and_the_order_of_groups_change_nothing() {
     assert_eq!(times(&one), times(&other));
 }
 
-/// Messages as (from, to, bytes, whether the send and the receive each wait for the operation before at their rank).
-fn trace(messages: &[(usize, usize, u64, [bool; 2])]) -> (String, Vec<Vec<(usize, bool, bool)>>) {
-    // By rank: the message of each operation, whether it is a receive, and whether it waits for the one before.
-    let mut ranks: Vec<Vec<(usize, bool, bool)>> = vec![Vec::new(); 4];
+/// The message of an operation, whether it is a receive, and whether it waits for the one before at its rank.
+type Operation = (usize, bool, bool);
+
+/// Messages as (from, to, bytes, whether the send and the receive each wait). Returns the pattern, and the operations
+/// of each rank.
+fn trace(messages: &[(usize, usize, u64, [bool; 2])]) -> (String, Vec<Vec<Operation>>) {
+    let mut ranks: Vec<Vec<Operation>> = vec![Vec::new(); 4];
     for (number, &(from, to, _, [send_waits, receive_waits])) in messages.iter().enumerate() {
         ranks[from].push((number, false, send_waits));
         ranks[to].push((number, true, receive_waits));
