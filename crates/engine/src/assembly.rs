@@ -62,13 +62,13 @@ use crate::observe::queue_counters::{QueueCounters, QueueRecord};
 use crate::observe::queue_series::QueueSeries;
 use crate::observe::transfers::SharedTable;
 use crate::packet::FlowId;
-use crate::packet::flow_sizes::FlowSizes;
+use crate::packet::flow_sizes::{FlowSize, FlowSizes};
 use crate::packet::side_tables::SideTables;
 use crate::router::path_chooser::PathChooser;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
 use crate::spec::{
-    AdapterSpec, CrossbarSpec, EthernetSwitchSpec, LinkId, NodeIndex, NodeSpec, Probes, RouteChange, TaskGraph,
+    AdapterSpec, CrossbarSpec, EthernetSwitchSpec, LinkId, NodeIndex, NodeSpec, Probes, RouteChange, TaskGraph, TcpData,
     Transport, Watch,
 };
 
@@ -122,7 +122,7 @@ impl Description {
         let packet_time = self.packet_time();
         let generated = channels::generated(&self.flows);
         let mut tables = SideTables::new(self.flows.len() as u32..2 * self.flows.len() as u32);
-        tables.sizes = self.states_sizes.then(|| FlowSizes::new(&self.flows));
+        tables.sizes = self.states_sizes.then(|| FlowSizes::new(self.flows.iter().map(|flow| size(flow.transport))));
         let HostGroups { groups, receiving, .. } = groups;
         let ways = Ways::new(&graph, &nodes, &receiving, &next, &arrangement.places);
         let tasks = TaskPlan::new(std::mem::take(&mut self.task_graphs), &self.flows, &numbers.ends, seed)?;
@@ -135,6 +135,15 @@ impl Description {
     fn packet_time(&self) -> Span {
         let rates = self.links.all.iter().map(|link| link.fastest);
         rates.map(|rate: Rate| rate.transmission_time(1000)).min().unwrap_or(Span::ZERO)
+    }
+}
+
+/// The size that packets of TCP show.
+fn size(transport: &Transport) -> FlowSize {
+    match transport {
+        Transport::Tcp { data: TcpData::Fixed { bytes }, .. } => FlowSize::Fixed(*bytes),
+        Transport::Tcp { data: TcpData::Transfers(_), .. } => FlowSize::OfTransfers,
+        _ => FlowSize::Unknown,
     }
 }
 

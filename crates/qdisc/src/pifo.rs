@@ -4,7 +4,7 @@
 //! Each packet gets a rank when it arrives and takes its place among the packets queued; the smallest rank leaves
 //! first. If the buffer is full, the packet of the largest rank makes room, which may be the one that arrives.
 //!
-//! `ranks` says how packets are ranked:
+//! The key `ranks` chooses the order:
 //! - `stfq`: by start-time fair queueing, the number of bytes after which a fair server would start to send the packet.
 //!   All flows get equal shares of the link.
 //! - `remaining_size`: by the bytes of the flow that are left from this packet on, as in pFabric. Short flows finish

@@ -94,7 +94,7 @@ pub struct SpPifo<P, R = AnyRanks> {
 }
 
 impl<P> SpPifo<P> {
-    /// An empty SP-PIFO with the ranks of `config`. `salt` goes into the hash of flows; the link's rate does not matter.
+    /// An empty SP-PIFO with the ranks of `config`. `salt` goes into the hash of flows; the rate does not matter.
     ///
     /// # Errors
     /// The first parameter outside its bound.

@@ -26,7 +26,7 @@ use forebay_qdisc::*;
 use forebay_testkit::{Order, *};
 use forebay_units::{Bytes, QueueSize};
 use pie_and_pi2::{dualpi2, dualpi2_work, fq_pie, fq_pie_work, pi2, pi2_work, pie};
-use ranked::{afq, aifo, by_remaining_size, drawn, pifo, pifo_work, ranked_work, sorted_work, sp_pifo};
+use ranked::{afq, ranked_work};
 use rem_hhf_fq::{fq, fq_work, hhf, hhf_work, rem};
 
 const LINK: Rate = Rate::megabits(100);
@@ -536,29 +536,8 @@ conforms!(hhf_defaults: reordering Hhf, HhfConfig::default(), hhf_work(1));
 conforms!(hhf_small: reordering Hhf, hhf(), hhf_work(1));
 conforms!(hhf_in_bytes: reordering Hhf,
     HhfConfig { limit: QueueSize::Bytes(20_000), hh_limit: 1, ..hhf() }, hhf_work(room_for(20_000)));
-conforms!(pifo_memory: bounded discipline Pifo, PifoConfig::default(), pifo_work(1));
-conforms!(pifo_defaults: discipline Pifo, PifoConfig::default(), pifo_work(1));
-conforms!(pifo_small: discipline Pifo, pifo(), pifo_work(1));
-conforms!(pifo_in_bytes: discipline Pifo,
-    PifoConfig { limit: QueueSize::Bytes(20_000), ..pifo() }, pifo_work(room_for(20_000)));
-conforms!(pifo_by_remaining_size: reordering Pifo, by_remaining_size(pifo()), sorted_work(2, 0));
-conforms!(pifo_by_drawn_ranks: reordering Pifo, PifoConfig { ranks: drawn(), ..pifo() }, sorted_work(2, 1));
-conforms!(pifo_by_deadline: discipline Pifo,
-    PifoConfig { ranks: RankConfig::Deadline(DeadlineRanks::default()), ..pifo() }, sorted_work(3, 0));
-conforms!(sp_pifo_memory: bounded discipline SpPifo, SpPifoConfig::default(), ranked_work(4));
-conforms!(sp_pifo_defaults: reordering SpPifo, SpPifoConfig::default(), ranked_work(4));
-conforms!(sp_pifo_small: reordering SpPifo, sp_pifo(), ranked_work(4));
-conforms!(sp_pifo_in_bytes: reordering SpPifo,
-    SpPifoConfig { limit: QueueSize::Bytes(20_000), ..sp_pifo() }, ranked_work(4));
-conforms!(sp_pifo_by_remaining_size: reordering SpPifo,
-    SpPifoConfig { ranks: RankConfig::RemainingSize, count_inversions: true, ..sp_pifo() }, ranked_work(1));
-conforms!(aifo_memory: bounded discipline Aifo, AifoConfig::default(), ranked_work(4));
-conforms!(aifo_defaults: discipline Aifo, AifoConfig::default(), ranked_work(4));
-conforms!(aifo_small: discipline Aifo, aifo(), ranked_work(4));
-conforms!(aifo_in_bytes: discipline Aifo,
-    AifoConfig { limit: QueueSize::Bytes(20_000), sample_every: 3, ..aifo() }, ranked_work(4));
-conforms!(aifo_by_remaining_size: discipline Aifo,
-    AifoConfig { ranks: RankConfig::RemainingSize, count_inversions: true, ..aifo() }, ranked_work(1));
+#[path = "conformance/by_rank.rs"]
+mod by_rank;
 conforms!(afq_memory: bounded discipline Afq, AfqConfig::default(), ranked_work(2));
 conforms!(afq_defaults: discipline Afq, AfqConfig::default(), ranked_work(2));
 conforms!(afq_small: discipline Afq, afq(), ranked_work(2));

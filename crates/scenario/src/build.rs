@@ -55,15 +55,7 @@ pub(crate) fn network(
     let at = |span| Time::ZERO + span;
     let mut builder = NetworkBuilder::new(seed, at(scenario.warmup), at(scenario.duration), probes(scenario));
     let mut switches: BTreeMap<u32, Switch<'_>> = BTreeMap::new();
-    if let HostQueue::Packets(packets) = scenario.host_queue {
-        builder.limit_device_queues(packets);
-    }
-    if let Some(paths) = plan.outline.paths {
-        builder.choose_paths(paths.clone());
-    }
-    if let Some(after) = plan.outline.reroute_after {
-        builder.change_routes(plan.route_changes(after));
-    }
+    set_up(&mut builder, &plan, scenario);
     let watched = watched_flows(&plan, scenario);
     let losing = links::losing_flows(&plan, scenario);
     let host_times = HostTimes::new(&plan, scenario);
@@ -84,9 +76,6 @@ pub(crate) fn network(
         }
         let switch = switches.entry(link.from).or_insert_with(|| Switch::new(seed, custom));
         let watched_flows = watched.get(link.name.as_str()).cloned().unwrap_or_default();
-        if plan.outline.direction(&link).spec.queue.as_ref().is_some_and(|queue| queue.needs_senders()) {
-            builder.state_sizes();
-        }
         builder.add_link(links::link_spec(link, &plan.outline, switch, custom, (watched_flows, &losing), seed, out)?);
     }
     if let Some(out) = out.filter(|_| has_transfers(scenario)) {
@@ -117,6 +106,23 @@ pub(crate) fn network(
 /// Names of flows and groups whose senders become time series.
 fn watched_senders(scenario: &ScenarioSpec) -> BTreeSet<&str> {
     scenario.probes.iter().flat_map(|probes| &probes.senders).map(String::as_str).collect()
+}
+
+/// Sets what holds for the whole network.
+fn set_up(builder: &mut NetworkBuilder, plan: &Plan<'_>, scenario: &ScenarioSpec) {
+    if let HostQueue::Packets(packets) = scenario.host_queue {
+        builder.limit_device_queues(packets);
+    }
+    if let Some(paths) = plan.outline.paths {
+        builder.choose_paths(paths.clone());
+    }
+    if let Some(after) = plan.outline.reroute_after {
+        builder.change_routes(plan.route_changes(after));
+    }
+    let queue = |link| plan.outline.direction(link).spec.queue.as_ref();
+    if plan.links.iter().filter_map(queue).any(|queue| queue.needs_senders()) {
+        builder.state_sizes();
+    }
 }
 
 fn has_transfers(scenario: &ScenarioSpec) -> bool {

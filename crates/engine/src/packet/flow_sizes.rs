@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::packet::{FlowId, Packet};
-use crate::spec::flows::Flows;
-use crate::spec::{TcpData, Transport};
 
 /// The place of a flow without a size.
 const NONE: u32 = u32::MAX;
@@ -13,9 +11,20 @@ const NONE: u32 = u32::MAX;
 /// The number of the first byte of data: the SYN has number 0.
 const FIRST_BYTE: u64 = 1;
 
+/// The size of a flow, as far as it is known at the start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FlowSize {
+    /// None, or none that packets show.
+    Unknown,
+    /// Bytes of payload.
+    Fixed(u64),
+    /// A slot of transfers, each of which has a size.
+    OfTransfers,
+}
+
 /// Sizes by flow and generation. All threads share them. A source writes the size of a transfer before its first packet
-/// leaves, and a packet reaches another thread at a barrier, so that any order of memory accesses will do. A slot has an
-/// entry for each generation, since late packets of earlier ones may be on their way on a slower thread.
+/// leaves, and a packet reaches another thread at a barrier: any order of memory accesses will do. A slot has an entry
+/// for each generation, since late packets of earlier ones may be on their way on a slower thread.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowSizes {
     /// Where the sizes of a flow begin.
@@ -24,20 +33,20 @@ pub(crate) struct FlowSizes {
 }
 
 impl FlowSizes {
-    /// The sizes of all flows of TCP that have one; those of transfers are stated when they begin.
-    pub fn new(flows: &Flows) -> Self {
+    /// The sizes of all flows, in their order. Transfers state theirs when they begin.
+    pub fn new(flows: impl Iterator<Item = FlowSize>) -> Self {
         let mut sizes = Vec::new();
-        let mut place = |flow: &Transport| {
+        let mut place = |flow| {
             let (entries, size) = match flow {
-                Transport::Tcp { data: TcpData::Fixed { bytes }, .. } => (1, *bytes),
-                Transport::Tcp { data: TcpData::Transfers(_), .. } => (Packet::GENERATIONS.into(), 0),
-                _ => return NONE,
+                FlowSize::Unknown => return NONE,
+                FlowSize::Fixed(bytes) => (1, bytes),
+                FlowSize::OfTransfers => (Packet::GENERATIONS, 0),
             };
             let place = sizes.len();
             sizes.extend((0..entries).map(|_| AtomicU64::new(size)));
             u32::try_from(place).unwrap_or(NONE)
         };
-        let places = flows.iter().map(|flow| place(flow.transport)).collect();
+        let places = flows.map(|flow| place(flow)).collect();
         Self { places, sizes: sizes.into() }
     }
 
@@ -65,28 +74,12 @@ impl FlowSizes {
 #[cfg(test)]
 mod tests {
     use forebay_qdisc::{Ecn, Time};
-    use forebay_tcp::TcpConfig;
 
     use super::*;
     use crate::packet::PacketFields;
-    use crate::spec::{Distribution, FlowSpec, Transfers};
 
-    fn sizes(data: &[TcpData]) -> FlowSizes {
-        let mut flows = Flows::default();
-        for data in data {
-            flows.add(FlowSpec {
-                name: String::new(),
-                group: String::new(),
-                transport: Transport::Tcp { config: TcpConfig::default(), data: data.clone() },
-                source: 0,
-                destination: 1,
-                start: Time::ZERO,
-                stop: Time::NEVER,
-                class: 0,
-                host_jitter: [Distribution::Constant(0.0), Distribution::Constant(0.0)],
-            });
-        }
-        FlowSizes::new(&flows)
+    fn sizes<const N: usize>(flows: [FlowSize; N]) -> FlowSizes {
+        FlowSizes::new(flows.into_iter())
     }
 
     fn packet(flow: u32, number: u32, generation: u8) -> Packet {
@@ -96,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_bytes_left_begin_with_the_first_of_the_packet() {
-        let sizes = sizes(&[TcpData::Unlimited, TcpData::Fixed { bytes: 3000 }]);
+        let sizes = sizes([FlowSize::Unknown, FlowSize::Fixed(3000)]);
         // The SYN, the first and the third segment, the FIN.
         let left = [0, 1, 2001, 3001].map(|number| sizes.remaining(&packet(1, number, 0)));
         assert_eq!(left, [Some(3000), Some(3000), Some(1000), Some(0)]);
@@ -108,15 +101,13 @@ mod tests {
     #[test]
     fn sizes_beyond_the_numbers_of_packets_are_unknown() {
         let most = u64::from(u32::MAX);
-        let sizes = sizes(&[TcpData::Fixed { bytes: most }, TcpData::Fixed { bytes: most + 1 }]);
+        let sizes = sizes([FlowSize::Fixed(most), FlowSize::Fixed(most + 1)]);
         assert_eq!([0, 1].map(|flow| sizes.remaining(&packet(flow, 1, 0))), [Some(most), None]);
     }
 
     #[test]
     fn late_packets_of_a_slot_keep_the_size_of_their_transfer() {
-        let one = Distribution::Constant(1.0);
-        let transfers = Transfers { gap: one.clone(), size: one, connections: 2 };
-        let sizes = sizes(&[TcpData::Fixed { bytes: 7 }, TcpData::Transfers(transfers)]);
+        let sizes = sizes([FlowSize::Fixed(7), FlowSize::OfTransfers, FlowSize::OfTransfers]);
         for (flow, generation, bytes) in [(1, 0, 1000), (2, 0, 5000), (1, 1, 200), (1, 63, 90)] {
             sizes.begin(flow, generation, bytes);
         }

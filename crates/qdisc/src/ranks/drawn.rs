@@ -36,9 +36,9 @@ forebay_units::configuration! {
 pub enum Drawn {
     /// Below this.
     Uniform(u32),
-    /// Of this mean, below this.
+    /// With this mean, below this.
     Exponential(f64, u32),
-    /// Of this mean.
+    /// With this mean.
     Poisson(f64),
 }
 
