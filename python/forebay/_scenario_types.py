@@ -1393,76 +1393,67 @@ class BreatheConfig(BaseModel):
     """
 
 
-class PifoConfig(BaseModel):
+class DeadlineRanks(BaseModel):
     """
-    Parameters of PIFO.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    limit: QueueSize = "1000 packets"
-    """
-    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
-    """
-    max_flows: Annotated[int, Field(ge=0)] = 16384
-    """
-    Most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
-    """
-
-
-class SpPifoConfig(BaseModel):
-    """
-    Parameters of SP-PIFO.
+    Ranks by deadline.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    limit: QueueSize = "1000 packets"
+    slack: list[Span] = ["0 ps"]
     """
-    Limit of all queues together, in packets or bytes, not counting the packet being sent; each queue has an equal part. Default: 1000 packets.
-    """
-    queues: Annotated[int, Field(ge=0)] = 8
-    """
-    Number of strict-priority queues, from 1 to 1024. Default: 8 (paper).
-    """
-    max_flows: Annotated[int, Field(ge=0)] = 16384
-    """
-    Most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
+    Time from a packet's departure until it is due, for each traffic class from 0 on; the last value also holds for all classes after it. Default: ["0 s"], the oldest packet first (our choice).
     """
 
 
-class AifoConfig(BaseModel):
+class UniformRanks(BaseModel):
     """
-    Parameters of AIFO.
+    Uniform ranks.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    limit: QueueSize = "1000 packets"
+    below: Annotated[int, Field(ge=0)] = 100
     """
-    C: limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
+    Ranks are from 0 to one less than this, which is from 1 to 4294967295. Default: 100 (SP-PIFO's paper).
     """
-    window: Annotated[int, Field(ge=0)] = 20
+
+
+class ExponentialRanks(BaseModel):
     """
-    W: number of ranks with which that of an arriving packet is compared, from 1 to 65536. Default: 20 (the simulator's runs with short queues).
+    Exponential ranks.
     """
-    sample_every: Annotated[int, Field(ge=0)] = 1
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    mean: float = 25.0
     """
-    s: of this many arriving packets one enters the window, at least 1. Default: 1, every packet (our choice).
+    The mean before ranks are drawn again and rounded down, more than 0. Default: 25 (SP-PIFO's simulator).
     """
-    headroom: float = 0.1
+    below: Annotated[int, Field(ge=0)] = 100
     """
-    k: fraction of the limit up to which every packet is admitted, from 0 to 1. With 1 it is drop-tail. Default: 0.1 (our choice).
+    A rank of this or more is drawn again; at least a hundredth of `mean`. Default: 100 (SP-PIFO's simulator).
     """
-    max_flows: Annotated[int, Field(ge=0)] = 16384
+
+
+class PoissonRanks(BaseModel):
     """
-    Most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
+    Poisson ranks.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    mean: float = 50.0
+    """
+    The mean, more than 0 and at most 500. Default: 50 (SP-PIFO's simulator).
     """
 
 
@@ -3801,42 +3792,6 @@ class BreatheQueue(BaseModel):
     breathe: BreatheConfig
 
 
-class PifoQueue(BaseModel):
-    """
-    Push-in first-out: packets leave in the order of their ranks, those of start-time fair queueing.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    pifo: PifoConfig
-
-
-class SpPifoQueue(BaseModel):
-    """
-    Strict-priority queues that approximate a PIFO: their bounds follow the ranks of the packets.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    sp_pifo: SpPifoConfig
-
-
-class AifoQueue(BaseModel):
-    """
-    One FIFO queue that admits the packets that a PIFO would serve, by their ranks.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    aifo: AifoConfig
-
-
 class AfqQueue(BaseModel):
     """
     Approximate fair queueing: a calendar of FIFO queues in which each flow has a number of bytes in each round.
@@ -4756,6 +4711,139 @@ class AfdConfig(BaseModel):
     ecn: bool = False
     """
     Whether ECN-capable packets are marked instead of dropped while the queue has room. Default: no.
+    """
+
+
+class DeadlineRankConfig(BaseModel):
+    """
+    By the time at which a packet is due: when it left its source, plus the slack of its traffic class. Simulation only. An ACK counts as if it left its source when it arrives.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    deadline: DeadlineRanks
+
+
+class UniformRankConfig(BaseModel):
+    """
+    Uniform integers, drawn for each packet.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    uniform: UniformRanks
+
+
+class ExponentialRankConfig(BaseModel):
+    """
+    Exponential, rounded down to integers, drawn for each packet.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    exponential: ExponentialRanks
+
+
+class PoissonRankConfig(BaseModel):
+    """
+    Poisson, drawn for each packet.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    poisson: PoissonRanks
+
+
+RankConfig = TypeAliasType(
+    "RankConfig",
+    Literal["stfq"]
+    | Literal["remaining_size"]
+    | DeadlineRankConfig
+    | UniformRankConfig
+    | ExponentialRankConfig
+    | PoissonRankConfig
+    | Literal["deadline", "uniform", "exponential", "poisson"],
+)
+"""
+How a scheduler ranks packets; the smallest rank is served first.
+"""
+
+
+class SpPifoConfig(BaseModel):
+    """
+    Parameters of SP-PIFO.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    Limit of all queues together, in packets or bytes, not counting the packet being sent; each queue has an equal part. Default: 1000 packets.
+    """
+    queues: Annotated[int, Field(ge=0)] = 8
+    """
+    Number of strict-priority queues, from 1 to 1024. Default: 8 (paper).
+    """
+    ranks: Annotated[RankConfig, Field(validate_default=True)] = "stfq"
+    """
+    How packets are ranked: "stfq", "remaining_size", "deadline", or drawn: "uniform", "exponential", "poisson". Default: "stfq".
+    """
+    max_flows: Annotated[int, Field(ge=0)] = 16384
+    """
+    With "stfq": most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
+    """
+    count_inversions: bool = False
+    """
+    Whether the gauge `inversions` counts the departures that leave a packet of smaller rank behind. Each then looks at the packets queued. Default: no.
+    """
+
+
+class AifoConfig(BaseModel):
+    """
+    Parameters of AIFO.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    C: limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
+    """
+    window: Annotated[int, Field(ge=0)] = 20
+    """
+    W: number of ranks with which that of an arriving packet is compared, from 1 to 65536. Default: 20 (the simulator's runs with short queues).
+    """
+    sample_every: Annotated[int, Field(ge=0)] = 1
+    """
+    s: of this many arriving packets one enters the window, at least 1. Default: 1, every packet (our choice).
+    """
+    headroom: float = 0.1
+    """
+    k: fraction of the limit up to which every packet is admitted, from 0 to 1. With 1 it is drop-tail. Default: 0.1 (our choice).
+    """
+    ranks: Annotated[RankConfig, Field(validate_default=True)] = "stfq"
+    """
+    How packets are ranked: "stfq", "remaining_size", "deadline", or drawn: "uniform", "exponential", "poisson". Default: "stfq".
+    """
+    max_flows: Annotated[int, Field(ge=0)] = 16384
+    """
+    With "stfq": most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
+    """
+    count_inversions: bool = False
+    """
+    Whether the gauge `inversions` counts the departures that leave a packet of smaller rank behind. Each then looks at the packets queued. Default: no.
     """
 
 
@@ -6258,6 +6346,30 @@ class AfdQueue(BaseModel):
     afd: AfdConfig
 
 
+class SpPifoQueue(BaseModel):
+    """
+    Strict-priority queues that approximate a PIFO: their bounds follow the ranks of the packets.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    sp_pifo: SpPifoConfig
+
+
+class AifoQueue(BaseModel):
+    """
+    One FIFO queue that admits the packets that a PIFO would serve, by their ranks.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    aifo: AifoConfig
+
+
 class DblConfig(BaseModel):
     """
     Parameters of DBL. Buffers are counted in cells.
@@ -6350,6 +6462,33 @@ class DblConfig(BaseModel):
     input_ports: DblInputPorts | None = None
     """
     Monitoring of the input ports through which belligerent flows arrive (paper, section 5). Default: none.
+    """
+
+
+class PifoConfig(BaseModel):
+    """
+    Parameters of PIFO.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
+    """
+    ranks: Annotated[RankConfig, Field(validate_default=True)] = "stfq"
+    """
+    How packets are ranked: "stfq", "remaining_size", "deadline", or drawn: "uniform", "exponential", "poisson". Default: "stfq".
+    """
+    max_flows: Annotated[int, Field(ge=0)] = 16384
+    """
+    With "stfq": most flows whose finish times are kept at a time, at least 1. Default: 16384 (our choice).
+    """
+    count_inversions: bool = False
+    """
+    Whether the gauge `inversions` counts the departures that leave a packet of smaller rank behind. Each then looks at the packets queued. Default: no.
     """
 
 
@@ -7116,6 +7255,18 @@ class DblQueue(BaseModel):
         populate_by_name=True,
     )
     dbl: DblConfig
+
+
+class PifoQueue(BaseModel):
+    """
+    Push-in first-out: packets leave in the order of their ranks, those of start-time fair queueing.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    pifo: PifoConfig
 
 
 class CioqFabric(BaseModel):
@@ -8617,7 +8768,7 @@ class LeafSpine(BaseModel):
     """
     host_link: LinkSpec
     """
-    Each link between a host and its leaf, in both directions. `queue` is that of the leaf's port; a host has none.
+    Each link between a host and its leaf, in both directions. `queue` is that of the leaf's port; see `host_port`.
     """
     uplink: LinkSpec | None = None
     """
@@ -8636,6 +8787,10 @@ class LeafSpine(BaseModel):
     }
     """
     Which of several equally short paths a packet takes. With `congestion_management`: `single`.
+    """
+    host_port: HostPort | None = None
+    """
+    Routers only: the port of every host. Default: packets wait in it without limit, in the order of their sending.
     """
     adapter: Annotated[Adapter, Field(validate_default=True)] = {
         "voq_limit": None,
@@ -8685,6 +8840,21 @@ class LinkException(BaseModel):
     """
 
 
+class HostPort(BaseModel):
+    """
+    The port by which a host sends.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    queue: QueueSpec
+    """
+    Its queue. All flows of the host share it.
+    """
+
+
 class FatTree(BaseModel):
     """
     A fat-tree of switches with `k` ports: `k` pods of k/2 edge and k/2 aggregation switches, k²/4 core switches, and k³/4 hosts (Al-Fares et al. 2008). Nodes: `pod1.edge0`, `pod1.agg0`, `core3`, `host7`, …; the hosts of an edge switch follow one another, and `hosts` in `from` and `to` of flows is a list of all. Links have the names of the ports that send: `pod1.agg0.port2`. The first ports of a switch lead down. Aggregation switch a of each pod leads to cores a, a + A, a + 2A, …, where A is the number of aggregation switches of a pod.
@@ -8708,7 +8878,7 @@ class FatTree(BaseModel):
     """
     host_link: LinkSpec
     """
-    Each link between a host and its edge switch, in both directions. `queue` is that of the switch's port; a host has none.
+    Each link between a host and its edge switch, in both directions. `queue` is that of the switch's port; see `host_port`.
     """
     edge_link: LinkSpec | None = None
     """
@@ -8731,6 +8901,10 @@ class FatTree(BaseModel):
     }
     """
     Which of several equally short paths a packet takes. With `congestion_management`: `single`.
+    """
+    host_port: HostPort | None = None
+    """
+    Routers only: the port of every host. Default: packets wait in it without limit, in the order of their sending.
     """
     adapter: Annotated[Adapter, Field(validate_default=True)] = {
         "voq_limit": None,
