@@ -43,7 +43,7 @@
 //!   starts before its finish time. Their simulator keeps all flows forever.
 //!
 //! # Cost
-//! 50 to 80 bytes for each of at most `max_flows` flows that sent since the link was idle last; only STFQ has state for
+//! 50 to 80 bytes for each of at most `max_flows` flows that sent since the link was idle last. Only STFQ has state for
 //! flows. O(log n) a packet, in packets queued and in flows. A packet that arrives at a full buffer evicts one packet,
 //! or, where the limit is in bytes, as many as make room for it. At the end of a busy period one call forgets all its
 //! flows. Random numbers only for drawn ranks.

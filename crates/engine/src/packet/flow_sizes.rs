@@ -36,7 +36,7 @@ impl FlowSizes {
     /// The sizes of all flows, in their order. Transfers state theirs when they begin.
     pub fn new(flows: impl Iterator<Item = FlowSize>) -> Self {
         let mut sizes = Vec::new();
-        let mut place = |flow| {
+        let place = |flow| {
             let (entries, size) = match flow {
                 FlowSize::Unknown => return NONE,
                 FlowSize::Fixed(bytes) => (1, bytes),
@@ -46,7 +46,7 @@ impl FlowSizes {
             sizes.extend((0..entries).map(|_| AtomicU64::new(size)));
             u32::try_from(place).unwrap_or(NONE)
         };
-        let places = flows.map(|flow| place(flow)).collect();
+        let places = flows.map(place).collect();
         Self { places, sizes: sizes.into() }
     }
 
