@@ -68,8 +68,8 @@ use crate::router::path_chooser::PathChooser;
 use crate::spec::flows::Flows;
 use crate::spec::links::Links;
 use crate::spec::{
-    AdapterSpec, CrossbarSpec, EthernetSwitchSpec, LinkId, NodeIndex, NodeSpec, Probes, RouteChange, TaskGraph, TcpData,
-    Transport, Watch,
+    AdapterSpec, CrossbarSpec, EthernetSwitchSpec, LinkId, NodeIndex, NodeSpec, Probes, RouteChange, TaskGraph,
+    TcpData, Transport, Watch,
 };
 
 /// A network as its builder describes it.
