@@ -5,7 +5,6 @@ pub(crate) mod header;
 pub(crate) mod side_tables;
 
 use forebay_qdisc::{Ecn, FlowKey, RateLabel, Span, Time};
-use forebay_switching::PathPacket;
 
 /// Which of the network's flows a packet belongs to: an index.
 ///
@@ -58,7 +57,6 @@ pub struct Packet {
 }
 
 const _: () = assert!(size_of::<Packet>() == 32);
-const _: () = assert!(PathPacket::LABEL_BITS == RateLabel::BITS);
 
 /// Bits of a data packet's stamp that say when it left: enough for any delay below 2^54 ps, five hours.
 const DEPARTURE_BITS: u32 = u64::BITS - RateLabel::BITS;
@@ -280,20 +278,6 @@ impl Packet {
     #[must_use]
     pub(crate) const fn with_limiter_tag(&self, tag: u32) -> Self {
         Self { stamp: self.stamp & DEPARTURE_MASK | (tag as u64) << DEPARTURE_BITS, ..*self }
-    }
-
-    /// What path policies of the nodes before wrote into a packet of data: [`PathPacket::LABEL_BITS`], in the place of
-    /// the rate label. Such a network has no discipline that uses rate labels, and no congestion points.
-    #[inline]
-    #[must_use]
-    pub(crate) const fn path_label(&self) -> u16 {
-        self.limiter_tag() as u16
-    }
-
-    /// The same packet with this label.
-    #[must_use]
-    pub(crate) const fn with_path_label(&self, label: u16) -> Self {
-        self.with_limiter_tag(label as u32)
     }
 
     /// The number of congestion points that tags can tell apart.

@@ -1,6 +1,6 @@
 //! How evenly equal paths are used.
 //!
-//! A set is the next hops of a node on paths of the same least metric. The counters of its links give the share of each.
+//! A set is the next hops of a node on paths of the same least metric. The counters of its links give their shares.
 //! Under ECMP flows fall on the n links of a set as a multinomial distribution. If flows are many, the fullest link has
 //! F/n + m sqrt(F/n) of F equal ones on average, where m is the mean of the largest of n normal variables; it is below
 //! sqrt(2 ln n). Flows that differ count as (sum of sizes)² / (sum of squares) equal ones.
@@ -92,7 +92,7 @@ fn largest_normal(count: f64) -> f64 {
     (0..8 * 64).map(|step| density((f64::from(step) + 0.5) * STEP) * STEP).sum()
 }
 
-/// The number of equal flows that would spread over the links of each set as unevenly as those of the result: NaN where
+/// The number of equal flows that would spread over the links of each set as unevenly as those of the result. NaN where
 /// ports have no queues, by which flows are counted, or where rows sum up several flows.
 fn equal_flows(result: &RunResult, sets: &[&[u32]]) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); sets.len()];

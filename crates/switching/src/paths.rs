@@ -57,7 +57,7 @@ pub struct Carried {
     pub input: u32,
     /// The leaves of its source and its destination.
     pub leaves: [u32; 2],
-    /// What nodes before this one wrote; 0 at its source. `None` if it has no room.
+    /// A number that nodes before this one wrote; 0 at its source. `None` if it has no room.
     pub label: Option<u16>,
 }
 

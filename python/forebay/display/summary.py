@@ -339,10 +339,10 @@ def _outcomes(title: str, rows: Sequence[Row], width: int, most: int) -> list[Re
 def _equal_paths(sets: Sequence[Row], width: int, most: int) -> list[RenderableType]:
     """Return the sets of equal next hops, those that are used least evenly first if they are many."""
     shown = sets if len(sets) <= most else heapq.nlargest(most, sets, key=lambda row: row["largest_over_mean"])
-    total = _unit(shown, "bytes")
+    total = _unit(shown, "total_bytes")
     columns = [
         Column("links", [f"{row['paths']}" for row in shown], rank=1),
-        Column("bytes", [_value(row, "bytes", total) for row in shown], rank=2),
+        Column(f"bytes\n{total.unit}", [_value(row, "total_bytes", total) for row in shown], rank=2),
         Column("fullest\nover mean", [_value(row, "largest_over_mean", _PLAIN) for row in shown]),
     ]
     if any(row["expected_over_mean"] is not None for row in shown):

@@ -19,11 +19,13 @@ def rows_of_sets(rows: Iterable[Row]) -> list[dict[str, Any]]:
     for name, group in groupby(rows, key=lambda row: row["set"]):
         links = list(group)
         shares = {key: value for key, value in links[0].items() if "_over_mean" in key}
-        sets.append({"name": name, "paths": len(links), "bytes": math.fsum(row["bytes"] for row in links), **shares})
+        sets.append(
+            {"name": name, "paths": len(links), "total_bytes": math.fsum(row["bytes"] for row in links), **shares}
+        )
     return sets
 
 
 def over_all(sets: Sequence[Row]) -> float | None:
     """Return the mean of the largest shares, weighted by bytes: the fullest links have so many times an even share."""
-    total = math.fsum(row["bytes"] for row in sets)
-    return math.fsum(row["bytes"] * row["largest_over_mean"] for row in sets) / total if total else None
+    total = math.fsum(row["total_bytes"] for row in sets)
+    return math.fsum(row["total_bytes"] * row["largest_over_mean"] for row in sets) / total if total else None

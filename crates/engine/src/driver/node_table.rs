@@ -1,17 +1,17 @@
 //! The forwarding table of a node that is one node of the driver, and may choose among equal paths by what it has seen.
 //!
-//! A policy without state is a function that any sender may call, so a packet finds the port of the next router while it
-//! is sent, ahead of its arrival ([`crate::driver::routes`]). A policy with state must see the packets of its node in
-//! the order of their arrivals. That order exists in one place only: where a node of the driver takes its inbox. So:
+//! A policy without state is a function that any sender may call, so a packet finds the port of the next router while
+//! it is sent, ahead of its arrival ([`crate::driver::routes`]). A policy with state must see the packets of its node
+//! in the order of their arrivals. That order exists in one place only: where a node of the driver takes its inbox. So:
 //!
 //! - A crossbar or an Ethernet switch, which is one such node, owns the policy with its table, here.
 //! - Any other router, or host with several links, gets a node of its own in front of its ports, a
-//!   [`PathChooser`](crate::router::path_chooser::PathChooser). Tables lead there where there is a choice, and straight
-//!   to the port where there is none. Routers without such a policy have no such node: nothing changes for them.
+//!   [`PathChooser`](crate::router::path_chooser::PathChooser). Tables lead there if there is a choice, and to the port
+//!   at once if there is none. Routers without such a policy have no such node: nothing changes for them.
 //! - From the chooser to the ports there is no delay. The packet keeps its time and its input, so a port orders its
-//!   packets as ever, and the same for any number of threads.
-//! - A policy that sees all packets (CONGA) has such nodes at all switches, and tables lead there always. Data carry its
-//!   label in the bits of the rate label.
+//!   packets as before, and the same for any number of threads.
+//! - A policy that sees all packets (CONGA) has such nodes at all switches, and tables lead there always. Data carry
+//!   its label in the bits of the rate label.
 //! - A set of equal paths is a sorted list of ports, the same for all destinations with these next hops, and in all
 //!   periods between changes of routes.
 
@@ -23,6 +23,9 @@ use rand_pcg::Pcg64Mcg;
 use crate::driver::node::Channels;
 use crate::driver::routes::{Destinations, ForwardingTable, Way};
 use crate::packet::Packet;
+
+// Labels take the place of rate labels and of the tags of congestion points: no network has two of these.
+const _: () = assert!(1 << PathPacket::LABEL_BITS == Packet::MOST_TAGS + 1);
 
 /// Entries are outputs of the node.
 pub(crate) struct NodeTable {
@@ -75,7 +78,7 @@ impl NodeTable {
         match (ForwardingTable::set_of(entry), chooser) {
             (Some(set), Some(chooser)) => {
                 let (output, label) = chooser.choose(set, packet, &channels.routes.destinations);
-                let labelled = label.map(|label| packet.with_path_label(label));
+                let labelled = label.map(|label| packet.with_limiter_tag(label.into()));
                 (output, labelled.unwrap_or_else(|| packet.word_by_word()))
             }
             _ => (entry as usize, packet.word_by_word()),
@@ -94,7 +97,7 @@ impl Chooser {
             input: packet.input(),
             leaves: ends.of_both_ends(packet).map(|end| leaf_of[end as usize]),
             // The stamp of an ACK has no room.
-            label: (!packet.is_ack()).then(|| packet.path_label()),
+            label: (!packet.is_ack()).then(|| packet.limiter_tag() as u16),
         });
         let mut packet = PathPacket { now: packet.time, flow, len_bytes: packet.len_bytes(), carried };
         let output = ports[self.policy.choose(&mut packet, EqualPaths { set, ports }, &mut self.rng)] as usize;

@@ -81,7 +81,7 @@ enum Choice {
     OfSet(u32),
 }
 
-/// What an entry of a table is where several next hops are equal.
+/// The entry of a table where several next hops are equal.
 pub(crate) enum Among<'a> {
     /// That of the first next hop.
     First,

@@ -102,8 +102,10 @@ fn with_an_outage(paths: &str, reroute: &str) -> String {
         [topology.graph]
         {paths}
         {reroute}
-        nodes = [{{ name = "a", kind = "router" }}, {{ name = "b", kind = "router" }}, {{ name = "m1", kind = "router" }},
-            {{ name = "m2", kind = "router" }}, {{ name = "m3", kind = "router" }}, {{ name = "s" }}, {{ name = "d" }}]
+        nodes = [
+            {{ name = "a", kind = "router" }}, {{ name = "b", kind = "router" }}, {{ name = "s" }}, {{ name = "d" }},
+            {{ name = "m1", kind = "router" }}, {{ name = "m2", kind = "router" }}, {{ name = "m3", kind = "router" }},
+        ]
         links = [
             {{ from = "s", to = "a", rate = "10 Gbps", delay = "1 us" }},
             {}{}{}
@@ -151,9 +153,9 @@ fn a_router_that_chooses_by_state_has_no_shared_flow_table() {
     assert!(error.contains("per_queue"), "{error}");
 }
 
-/// Bursts of 24 Gb/s both ways between the hosts of two leaves, whose uplink to the first of four spines has a quarter of
-/// the rate: 32.5 Gb/s in all. Returns the bytes that all uplinks of a leaf carried under four seeds, and those of that
-/// one.
+/// Bursts of 24 Gb/s both ways between the hosts of two leaves, whose uplink to the first of four spines has a quarter
+/// of the rate: 32.5 Gb/s in all. Returns the bytes that all uplinks of a leaf carried under four seeds, and those of
+/// that one.
 fn around_a_slow_uplink(paths: &str, switch: &str) -> (u64, u64) {
     let slow = r#"{ ports = ["leaf0.port8", "leaf1.port8"], rate = "2.5 Gbps" }"#;
     let keys = format!("paths = \"{paths}\"\nexceptions = [{slow}]\n{switch}");

@@ -3,13 +3,13 @@
 //! # What it does
 //! Each switch estimates the use of its ports. A packet carries the largest estimate of its path to the leaf of its
 //! destination. That leaf reports it back to the leaf of the source on packets that go there. A new flowlet takes the
-//! path with the least congestion: the larger of the leaf's own estimate and the one reported. All other packets follow
+//! path with the least congestion: the larger of the leaf's own estimate and the reported one. All other packets follow
 //! the packet of their flow before them.
 //!
 //! # When to use it
 //! Use it for leaf-spine networks with links of different rates, with failures, or with few large flows. It needs
-//! traffic in both directions between two leaves: only data carry reports, no ACKs. Without reports it knows the uplinks
-//! of its own leaf alone.
+//! traffic in both directions between two leaves: only data carry reports, no ACKs. Without reports a leaf sees its own
+//! uplinks alone.
 //!
 //! # Example
 //! ```toml
@@ -17,18 +17,18 @@
 //! ```
 //!
 //! # Source
-//! M. Alizadeh et al., "CONGA: Distributed Congestion-Aware Load Balancing for Datacenters", SIGCOMM 2014. Parameters and
-//! details are those of ConWeave's simulator: an estimate grows by the bytes of each packet and loses a fifth each 50 us;
-//! a new flowlet compares four paths, neighbours from a random start.
+//! M. Alizadeh et al., "CONGA: Distributed Congestion-Aware Load Balancing for Datacenters", SIGCOMM 2014. Parameters
+//! and details are those of ConWeave's simulator: an estimate grows by the bytes of each packet and loses a fifth each
+//! 50 us; a new flowlet compares four paths, neighbours from a random start.
 //!
 //! # Where we differ
-//! A metric has three bits and at most the value 7, as in the paper; the simulator has no upper bound. A report is for a
-//! spine: parallel links to it share what is reported, and have estimates of their own. ACKs take paths by the same
-//! tables, but carry nothing; the simulator hashes them. Flows have no limit in the table of flowlets.
+//! A metric has three bits and at most the value 7, as in the paper; the simulator has no upper bound. A report is
+//! about a spine: parallel links to it share the report, and have estimates of their own. ACKs take paths by the same
+//! tables, but carry nothing; the simulator hashes them. The table of flowlets has no limit.
 //!
 //! # Cost
-//! Three tables for each pair of leaf and spine, an entry of 16 bytes for each recent flow, and ten bits in each packet of
-//! data. Routers take all packets in the order of arrivals, and then give them to their ports.
+//! Two metrics for each pair of leaf and spine, an entry of 16 bytes for each recent flow, and ten bits in each packet
+//! of data. Routers take all packets in the order of arrivals, and then give them to their ports.
 //!
 //! # Parameters
 //! See [`CongaConfig`].
@@ -122,7 +122,7 @@ impl Estimator {
     }
 }
 
-/// What a packet carries: the largest metric of its path so far, and a report about a path of the way back.
+/// The data that a packet carries: the largest metric of its path so far, and a report about a path of the way back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Label {
     congestion: u16,

@@ -22,12 +22,12 @@
 //!
 //! # Where we differ
 //! The hardware has a table of fixed size, in which flows may share an entry; here each flow and direction has its own.
-//! It forgets flows that are idle for longer than `timeout` when it runs full, which changes no choice. If routes change
-//! and the port of a flow no longer leads to its destination, the flow draws again.
+//! A full table drops flows that are idle for longer than `timeout`, which changes no choice. If routes change and the
+//! port of a flow no longer leads to its destination, the flow draws again.
 //!
 //! # Cost
-//! An entry of 16 bytes for each flow with a packet in the last few timeouts. A router takes each packet with a choice in
-//! the order of arrivals, and then gives it to the port.
+//! An entry of 16 bytes for each flow with a packet in the last few timeouts. A router takes each packet with a choice
+//! in the order of arrivals, and then gives it to the port.
 //!
 //! # Parameters
 //! See [`FlowletConfig`].

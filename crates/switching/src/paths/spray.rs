@@ -20,13 +20,13 @@
 //! the ports, which is shuffled after five passes.
 //!
 //! # Where we differ
-//! A random draw is a hash of the flow, the packet's time at the node, and a salt of the node. So it needs no state, and
-//! is the same whatever thread runs the node. The simulator has lists at the switches of hosts alone; here each node
-//! with a choice has one for each set of equal paths.
+//! A random draw is a hash of the flow, the packet's time at the node, and a salt of the node. So it needs no state,
+//! and is the same whatever thread runs the node. The simulator has lists at the switches of hosts alone; here each
+//! node with a choice has one for each set of equal paths.
 //!
 //! # Cost
-//! Random: no state, and a hash for each packet with a choice. Round robin: a list for each set of equal paths. A router
-//! takes each packet with a choice in the order of arrivals, and then gives it to the port.
+//! Random: no state, and a hash for each packet with a choice. Round robin: a list for each set of equal paths. A
+//! router takes each packet with a choice in the order of arrivals, and then gives it to the port.
 //!
 //! # Parameters
 //! See [`SprayConfig`].
