@@ -2260,15 +2260,44 @@ The salt of the hash.
 """
 
 
-class SprayConfig(BaseModel):
+SprayOrder = TypeAliasType("SprayOrder", Literal["random", "round_robin"])
+"""
+The order of paths.
+"""
+
+
+class FlowletConfig(BaseModel):
     """
-    Spraying has no parameters.
+    Parameters of flowlet switching.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
+    timeout: Span = "100 us"
+    """
+    A longer gap than this between two packets of a flow begins a flowlet.
+    """
+
+
+class CongaConfig(BaseModel):
+    """
+    Parameters of CONGA.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    timeout: Span = "100 us"
+    """
+    A longer gap than this between two packets of a flow begins a flowlet.
+    """
+    aging: Span = "500 us"
+    """
+    A report that is older than this counts as no congestion.
+    """
 
 
 class Adapter(BaseModel):
@@ -5148,16 +5177,28 @@ class SinglePathPolicyConfig(BaseModel):
     single: SingleConfig
 
 
-class SprayPathPolicyConfig(BaseModel):
+class FlowletPathPolicyConfig(BaseModel):
     """
-    A path for each packet, drawn at random.
+    A path for each burst of a flow, drawn at random (LetFlow).
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    spray: SprayConfig
+    flowlet: FlowletConfig
+
+
+class CongaPathPolicyConfig(BaseModel):
+    """
+    A path for each burst of a flow, by the congestion of paths (CONGA). Leaf-spine networks only.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    conga: CongaConfig
 
 
 class EcmpConfig(BaseModel):
@@ -5172,6 +5213,21 @@ class EcmpConfig(BaseModel):
     salt: EcmpSalt = "node"
     """
     Whether each node has a salt of its own, or all have the same.
+    """
+
+
+class SprayConfig(BaseModel):
+    """
+    Parameters of spraying.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    order: SprayOrder = "random"
+    """
+    In which order a node uses the paths.
     """
 
 
@@ -6620,12 +6676,26 @@ class EcmpPathPolicyConfig(BaseModel):
     ecmp: EcmpConfig
 
 
+class SprayPathPolicyConfig(BaseModel):
+    """
+    A path for each packet.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    spray: SprayConfig
+
+
 PathPolicyConfig = TypeAliasType(
     "PathPolicyConfig",
     SinglePathPolicyConfig
     | EcmpPathPolicyConfig
     | SprayPathPolicyConfig
-    | Literal["single", "ecmp", "spray"],
+    | FlowletPathPolicyConfig
+    | CongaPathPolicyConfig
+    | Literal["single", "ecmp", "spray", "flowlet", "conga"],
 )
 """
 Which of several equal paths a packet takes: exactly one of these.
