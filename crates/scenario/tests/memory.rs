@@ -132,6 +132,24 @@ fn an_open_loop_over_a_fabric() {
 }
 
 #[test]
+fn messages_without_a_window_hold_no_more_than_their_data() {
+    let text = r#"
+        duration = "1 s"
+        [topology.leaf_spine]
+        leaves = 2
+        spines = 1
+        hosts = 8
+        host_link = { rate = "100 Gbps", delay = "1 us" }
+        [[flows]]
+        name = "m"
+        transport.roce = { window = "none" }
+        pattern.incast = { receiver = "host0", senders = 15, size = "1 MB" }
+    "#;
+    // At the rate of their links the hosts would send 190 GB.
+    assert!(memory_estimate(&scenario(text)) < 100e6, "{}", memory_estimate(&scenario(text)));
+}
+
+#[test]
 fn many_tcp_flows_behind_lossy_links() {
     check(&star(r#"rate = "1 Gbps", impairments.loss = 0.01"#, r#"rate = "1 Gbps", queue = "drop_tail""#, TCP));
     // The acknowledgements of all flows come from a few hosts, with a link for each flow.

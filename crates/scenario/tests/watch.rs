@@ -65,7 +65,9 @@ fn check_packets(log: &PacketLog) -> Vec<(u64, Backlog)> {
         assert!(!is_new || event.packet == first_events, "numbers are in the order of the first events");
         first_events += u32::from(is_new);
         if let Some((_, flow, len_bytes)) = known {
-            assert_eq!((flow, len_bytes), (event.flow, event.len_bytes), "{} packet {}", log.link, event.packet);
+            assert_eq!(flow, event.flow, "{} packet {}", log.link, event.packet);
+            // A packet that is trimmed in the queue leaves with its header alone.
+            assert!(event.len_bytes <= len_bytes, "{} packet {}", log.link, event.packet);
         }
         let (then, change) = match (event.event, known.map(|known| known.0)) {
             (PacketEvent::Enqueued, None) => (State::Queued, 1),
@@ -161,6 +163,7 @@ fn compare_all(folder: &str, least: usize) {
     assert!(scenarios.len() >= least, "{folder}: {}", scenarios.len());
     for (path, text) in scenarios {
         let duration = match &text {
+            text if text.starts_with("# Benchmark f") => "2 ms",
             text if ["[topology.ethernet]", "[topology.leaf_spine]"].iter().any(|it| text.contains(it)) => "5 ms",
             text if text.contains("ethernet_switch") => "400 ms",
             text if text.contains("trace.file") => "2 s",

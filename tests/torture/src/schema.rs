@@ -37,12 +37,13 @@ impl Schema {
         Spot { place: "Scenario".into(), schema: &self.0 }
     }
 
-    /// The target of a schema's reference, with the name of its type; itself if it is no reference.
-    pub fn resolve<'s>(&'s self, schema: &'s Value) -> (Option<&'s str>, &'s Value) {
-        match schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
-            Some(name) => (Some(name), self.definition(name)),
-            None => (None, schema),
+    /// The target of a schema's reference, perhaps over others, with the name of its type; itself if it is no reference.
+    pub fn resolve<'s>(&'s self, mut schema: &'s Value) -> (Option<&'s str>, &'s Value) {
+        let mut last = None;
+        while let Some(name) = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
+            (last, schema) = (Some(name), self.definition(name));
         }
+        (last, schema)
     }
 
     pub fn definition(&self, name: &str) -> &Value {

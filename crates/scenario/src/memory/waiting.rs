@@ -254,9 +254,15 @@ fn rdma_window(outline: &Outline<'_>, group: &FlowGroup) -> f64 {
 
 /// The most packets of a flow that are in flight: of TCP as it is set, of RDMA transports by rate and delay.
 fn window(outline: &Outline<'_>, group: &FlowGroup) -> f64 {
-    let Transport::Tcp(config) = &group.transport else { return rdma_window(outline, group) };
-    let window = config.max_window_segments.min(config.max_congestion_window_segments.unwrap_or(u32::MAX));
-    let segments = |bytes: u64| bytes as f64 / f64::from(config.payload_bytes().max(1)) + 1.0;
+    let (window, payload_bytes) = match &group.transport {
+        Transport::Tcp(config) => {
+            let segments = config.max_window_segments.min(config.max_congestion_window_segments.unwrap_or(u32::MAX));
+            (f64::from(segments), f64::from(config.payload_bytes().max(1)))
+        }
+        // Headers are a small part of such packets.
+        _ => (rdma_window(outline, group), packet_bits(group) / 8.0),
+    };
+    let segments = |bytes: u64| bytes as f64 / payload_bytes + 1.0;
     let (asked, connections) = match (&group.app, group.app.both_ways()) {
         // A flow under way is a large one, rather than a mean one.
         _ if group.pattern.is_some() => {
@@ -269,7 +275,7 @@ fn window(outline: &Outline<'_>, group: &FlowGroup) -> f64 {
         (Application::Fixed(fixed), None) => (segments(fixed.size.mean().0), 1),
         (_, None) => (f64::INFINITY, 1),
     };
-    f64::from(window).min(asked) * f64::from(connections)
+    window.min(asked) * f64::from(connections)
 }
 
 /// The rate of a source in the long run, or the greatest that it has.
