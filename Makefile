@@ -103,9 +103,9 @@ WITH_LAB = +@lacks=$$(lab/lacks.sh); if [[ -n $$lacks ]]; then echo "skipped: $(
 lab: ## Build the lab, Forebay in the browser, into the package; needs Node 20.19 or newer
 	$(call WITH_LAB,the lab was not built,lab-only)
 
-$(LAB_SITE)/index.html: lab/node_modules/.installed $(LAB_ENGINE)/.written $(LAB_SOURCES)
+$(LAB_SITE)/index.html: $(VENV)/.installed lab/node_modules/.installed $(LAB_ENGINE)/.written $(LAB_SOURCES)
 	npm --prefix lab run --silent build -- --logLevel warn
-	$(PYTHON) lab/package.py lab/dist $(LAB_SITE)
+	$(BIN)/python lab/package.py lab/dist $(LAB_SITE)
 
 lab/node_modules/.installed: lab/package-lock.json
 	npm --prefix lab ci --no-audit --no-fund --silent
