@@ -52,8 +52,27 @@ def scenario_of(kind: str, example: str) -> str:
         case "transports" if "transport.frames" in example:
             return ethernet("", example)
         case "transports":
-            return star('queue = "drop_tail"\n', example)
+            return fabric(example) if "hpcc" in example else star('queue = "drop_tail"\n', example)
     return example
+
+
+def fabric(transport: str) -> str:
+    """Return two long flows to one host of a leaf switch at 100 Gb/s, a rate that telemetry has a code for."""
+    return f"""duration = "2 ms"
+
+[topology.leaf_spine]
+leaves = 1
+spines = 1
+hosts = 3
+host_link = {{ rate = "100 Gbps", delay = "1 us", queue = "drop_tail" }}
+
+[[flows]]
+name = "other"
+count = 2
+from = ["host1", "host2"]
+to = "host0"
+{transport}
+"""
 
 
 def star(queue: str, transport: str) -> str:

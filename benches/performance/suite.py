@@ -58,9 +58,9 @@ SCENARIOS = (
     Scenario("breathe", 1000, ns2_s=1000),
     Scenario("d", 8, peers_lack="switch with a crossbar", profile_s=(1.2, 1.4)),
     Scenario("e", 1, peers_lack="Ethernet with these schemes", profile_s=(0.05, 0.1)),
-    Scenario("f", 0.01, peers_lack="patterns of a fabric", profile_s=(0.001, 0.002)),
-    Scenario("f-uec", 0.01, peers_lack="Ultra Ethernet", profile_s=(0.001, 0.002)),
-    Scenario("f-lossless", 0.01, peers_lack="RoCE", profile_s=(0.001, 0.002)),
+    Scenario("f", 0.01, peers_lack="patterns of a fabric"),
+    Scenario("f-uec", 0.01, peers_lack="Ultra Ethernet"),
+    Scenario("f-lossless", 0.01, peers_lack="RoCE"),
 )
 
 
