@@ -37,7 +37,7 @@ impl Schema {
         Spot { place: "Scenario".into(), schema: &self.0 }
     }
 
-    /// The target of a schema's reference, perhaps over others, with the name of its type; itself if it is no reference.
+    /// The target of a schema's reference, perhaps over others, with the name of its type; itself if it is none.
     pub fn resolve<'s>(&'s self, mut schema: &'s Value) -> (Option<&'s str>, &'s Value) {
         let mut last = None;
         while let Some(name) = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
