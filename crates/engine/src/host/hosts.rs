@@ -196,11 +196,8 @@ impl<E: HostEndpoint, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
             while place != NONE {
                 let packet = &packets[place as usize];
                 let endpoint = if E::IS_ONE { 0 } else { self.endpoint(packet) };
-                place = self.by_host.next(place);
-                if looks_ahead && let Some(next) = packets.get(place as usize) {
-                    channels.tables.prefetch_header(next);
-                }
                 self.receive(host, endpoint, packet, channels);
+                place = self.by_host.next(place);
             }
             self.plan(host, channels.measured.to);
             due += 1;
@@ -217,7 +214,6 @@ impl<E: HostEndpoint, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
         if let Some(host) = self.by_host.host(place + 4) {
             let packet = &packets[self.by_host.first(host)];
             self.hosts[host as usize].end.prefetch(self.endpoint(packet));
-            channels.tables.prefetch_header(packet);
             // The route of the answer.
             channels.routes.prefetch(packet.direction_index() ^ 1);
         }

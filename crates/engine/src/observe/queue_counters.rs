@@ -15,9 +15,8 @@ use crate::packet::Packet;
 
 const DROP_REASONS: usize = DropReason::ALL.len();
 
-/// The counters of one (flow, direction) at one queue in the measured interval: a line of the processor's cache.
+/// The counters of one (flow, direction) at one queue in the measured interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[repr(align(64))]
 pub(crate) struct FlowAtQueue {
     pub arrived: u64,
     pub dropped: u64,
@@ -32,8 +31,6 @@ pub(crate) struct FlowAtQueue {
     /// Since the start: enqueued, less those dequeued and those dropped after.
     pub queued: i32,
 }
-
-const _: () = assert!(size_of::<FlowAtQueue>() == 64);
 
 impl FlowAtQueue {
     /// Adds the counters of another flow.
@@ -201,14 +198,6 @@ impl QueueCounters {
     pub fn prefetch(&self, direction: usize) {
         if let Some(row) = self.let_in.get(self.row_of(direction)) {
             prefetch(&row.packets);
-        }
-    }
-
-    /// The same for packets that are counted one by one.
-    #[inline]
-    pub fn prefetch_flow(&self, direction: usize) {
-        if let Some(row) = self.flows.get(self.row_of(direction)) {
-            prefetch(row);
         }
     }
 

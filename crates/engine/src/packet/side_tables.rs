@@ -11,7 +11,6 @@ use forebay_rdma::Telemetry;
 use forebay_switching::congestion::Message;
 use forebay_tcp::SackBlocks;
 
-use crate::driver::prefetch::prefetch;
 use crate::packet::flow_sizes::FlowSizes;
 use crate::packet::header::{Carried, Header};
 use crate::packet::{FlowId, Packet, ack_stamp};
@@ -128,16 +127,6 @@ impl SideTables {
     #[inline]
     pub fn take_header(&mut self, packet: &Packet) -> Carried {
         self.headers.take(packet.number())
-    }
-
-    /// Prefetches the header of a packet that is about to be taken.
-    #[inline]
-    pub fn prefetch_header(&self, packet: &Packet) {
-        if packet.has_header()
-            && let Some(carried) = self.headers.slots.get((packet.number() as usize).wrapping_sub(1))
-        {
-            prefetch(carried);
-        }
     }
 
     /// Stores telemetry. Returns its slot.

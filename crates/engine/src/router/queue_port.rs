@@ -5,7 +5,6 @@
 use forebay_qdisc::{Cx, Discipline, Served, Server, Time, Transmitter};
 
 use crate::driver::node::{Channels, Node, NodeId, just_before};
-use crate::driver::routes::PACKETS_AHEAD;
 use crate::link::Link;
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::queue_counters::QueueRecord;
@@ -231,13 +230,7 @@ impl Node for QueuePort {
 
     fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
         let packets = channels.take(me, until);
-        let looks_ahead = channels.routes.are_many();
-        for (packet, place) in packets.iter().zip(0..) {
-            if looks_ahead && let Some(packet) = packets.get(place + PACKETS_AHEAD) {
-                channels.routes.prefetch(packet.direction_index());
-                channels.tables.prefetch_header(packet);
-                self.sender.record.counters.prefetch_flow(packet.direction_index());
-            }
+        for packet in &packets {
             self.receive(packet, channels);
         }
         channels.give_back(packets);
