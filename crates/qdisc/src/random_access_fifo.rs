@@ -7,6 +7,8 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use forebay_units::uniform_below;
+
 use crate::Rng;
 
 /// A FIFO queue with random access. Its first slot always holds a packet, unless it is empty.
@@ -45,7 +47,7 @@ impl<P> RandomAccessFifo<P> {
             return None;
         }
         loop {
-            let position = below(rng, self.slots.len() as u64) as usize;
+            let position = uniform_below(rng, self.slots.len() as u64) as usize;
             if let Some(packet) = &self.slots[position] {
                 return Some((position, packet));
             }
@@ -77,26 +79,11 @@ impl<P> RandomAccessFifo<P> {
     }
 }
 
-/// A number below `bound`, each with exactly the same probability: the upper half of a product, drawn again in the few
-/// cases that would favour some (D. Lemire, "Fast Random Integer Generation in an Interval", 2019).
-fn below(rng: &mut dyn Rng, bound: u64) -> u64 {
-    let mut draw = || u128::from(rng.next_u64()) * u128::from(bound);
-    let mut product = draw();
-    if (product as u64) < bound {
-        let excess = bound.wrapping_neg() % bound;
-        while (product as u64) < excess {
-            product = draw();
-        }
-    }
-    (product >> 64) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use alloc::vec;
 
     use proptest::prelude::*;
-    use rand_pcg::rand_core::{Infallible, TryRng};
 
     use super::*;
     use crate::test_support::rng;
@@ -154,32 +141,5 @@ mod tests {
         // 59 degrees of freedom: 98.3 is passed once in a thousand seeds.
         assert!(chi_squared < 98.3, "{chi_squared}");
         assert_eq!(counts.iter().sum::<u32>(), draws);
-    }
-
-    /// Returns the given numbers.
-    struct Script(Vec<u64>);
-
-    impl TryRng for Script {
-        type Error = Infallible;
-        fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-            self.try_next_u64().map(|draw| draw as u32)
-        }
-        fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-            Ok(self.0.remove(0))
-        }
-        fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-            bytes.fill(0);
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn draws_that_would_favour_some_are_repeated() {
-        // 2^64 mod 3 = 1: exactly one of the 2^64 draws, 0, must be discarded.
-        assert_eq!(below(&mut Script(vec![0, u64::MAX]), 3), 2);
-        assert_eq!(below(&mut Script(vec![1]), 3), 0);
-        assert_eq!(below(&mut Script(vec![u64::MAX / 2]), 3), 1);
-        // 3 times this is 2 * 2^64 + 1: the least product that is kept.
-        assert_eq!(below(&mut Script(vec![0xaaaa_aaaa_aaaa_aaab]), 3), 2);
     }
 }

@@ -12,7 +12,7 @@ use forebay_engine::RunResult;
 use forebay_rdma::{NDP_HEADER_BYTES, NdpConfig, UEC_HEADER_BYTES, UecConfig};
 use forebay_records::{Column, Warning};
 
-use crate::plan::Plan;
+use crate::plan::found_paths::{FoundPaths, Paths};
 use crate::schema::{FlowGroup, ScenarioSpec, SlowdownBase, Transport};
 use base::{Alone, PacketSizes};
 
@@ -20,13 +20,14 @@ use base::{Alone, PacketSizes};
 const FEW: f64 = 0.01;
 
 /// Adds base and slowdown to the flows of a given size, and the summary. Without such flows nothing is added.
-pub(crate) fn add(spec: &ScenarioSpec, seed: u64, result: &mut RunResult) {
+pub(crate) fn add(paths: &FoundPaths<'_>, result: &mut RunResult) {
+    let spec = paths.spec;
     let flows = &result.flows;
     if flows.column("size_bytes").is_none() {
         return;
     }
     let (sizes, times) = (flows.floats("size_bytes"), flows.floats("fct_s"));
-    let bases = bases(spec, seed, result);
+    let bases = bases(spec, paths.get(), result);
     let slowdown = |(fct_s, base_s): (&f64, &f64)| spec.slowdown_base.slowdown(*fct_s, *base_s);
     let slowdowns: Vec<f64> = times.iter().zip(&bases).map(slowdown).collect();
     let starts = flows.floats("start_s");
@@ -59,10 +60,9 @@ fn unfinished(group: &summary::Group<'_>) -> Option<Warning> {
 }
 
 /// The time in seconds that each flow of the result takes alone; NaN without a size.
-fn bases(spec: &ScenarioSpec, seed: u64, result: &RunResult) -> Vec<f64> {
-    let plan = Plan::new(spec, seed);
-    let alone = Alone::new(&plan);
-    let numbers: BTreeMap<&str, u32> = plan.nodes.iter().map(|node| node.name.as_str()).zip(0..).collect();
+fn bases(spec: &ScenarioSpec, paths: &Paths<'_>, result: &RunResult) -> Vec<f64> {
+    let alone = Alone::new(paths);
+    let numbers: BTreeMap<&str, u32> = paths.plan.nodes.iter().map(|node| node.name.as_str()).zip(0..).collect();
     let groups: BTreeMap<&str, &FlowGroup> = spec.flows.iter().map(|group| (group.name.as_str(), group)).collect();
     let flows = &result.flows;
     let ends = flows.texts("source").iter().zip(flows.texts("destination").iter());

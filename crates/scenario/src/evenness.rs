@@ -11,9 +11,8 @@ use forebay_engine::RunResult;
 use forebay_records::{Column, StringColumn, Table};
 use forebay_switching::PathPolicyConfig;
 
-use crate::plan::Plan;
+use crate::plan::found_paths::{FoundPaths, Paths};
 use crate::plan::outline::Outline;
-use crate::schema::ScenarioSpec;
 
 /// The columns of the table.
 #[derive(Default)]
@@ -30,10 +29,10 @@ struct EqualPaths {
 }
 
 /// Adds the table of equal paths, if packets choose among any.
-pub(crate) fn add(spec: &ScenarioSpec, seed: u64, result: &mut RunResult) {
-    let Some(paths) = Outline::new(spec).paths.filter(|paths| **paths != PathPolicyConfig::default()) else { return };
-    let plan = Plan::new(spec, seed);
-    let (forwarding, edges) = plan.forwarding();
+pub(crate) fn add(found: &FoundPaths<'_>, result: &mut RunResult) {
+    let outline = Outline::new(found.spec);
+    let Some(paths) = outline.paths.filter(|paths| **paths != PathPolicyConfig::default()) else { return };
+    let Paths { plan, forwarding, edges } = found.get();
     let sets = forwarding.equal_hops();
     let (packets, bytes) = (result.links.counts("packets"), result.links.counts("bytes"));
     let taken = |links: &[u32]| links.iter().map(|&link| bytes[link as usize]).sum::<u64>();

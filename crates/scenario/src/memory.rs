@@ -11,6 +11,7 @@ use forebay_engine::{Packet, RunError, available_memory};
 use forebay_qdisc::Queue;
 use forebay_units::Rate;
 
+use crate::applications::Application;
 use crate::load::Scenario;
 use crate::plan::outline::{Crossed, Links, Outline};
 use crate::schema::{
@@ -57,6 +58,9 @@ const FLOW_GAUGES: f64 = 3.0;
 const SENDER_GAUGES: f64 = 11.0;
 /// A packet of a call with a jitter buffer, with its delay, in a vector that doubles as it grows.
 const CALL_DELAY: f64 = 32.0;
+/// The size of a flow, with its place; and how many a slot of transfers has.
+const FLOW_SIZE: f64 = 12.0;
+const GENERATIONS: f64 = 64.0;
 /// A trace with its buffer.
 const TRACE: f64 = 10_000.0;
 
@@ -132,6 +136,8 @@ fn parts(outline: &Outline<'_>, watch: Option<&WatchSpec>) -> Vec<Part> {
     add(samples, "samples of `[probes]`", samples * SAMPLE + series * SERIES);
     let delays = call_delays(outline);
     add(delays, "delays of packets of calls", delays * CALL_DELAY);
+    let sizes = stated_sizes(outline);
+    add(sizes, "sizes of flows that queues see", sizes * FLOW_SIZE);
     let traces = outline.spec.traces.len() as f64;
     add(traces, "traces", traces * TRACE);
     for (what, count, bytes) in watch.into_iter().flat_map(|watch| recorded::recorded(outline, watch)) {
@@ -171,6 +177,21 @@ fn flows(outline: &Outline<'_>) -> [(&'static str, f64, f64); 5] {
         kinds[kind].1 += outline.count_of(group) as f64 * f64::from(group.flows_each());
     }
     kinds
+}
+
+/// Sizes of flows, where queues rank packets by them: one, or one for each generation of a slot of transfers.
+fn stated_sizes(outline: &Outline<'_>) -> f64 {
+    let needs_them = |links: &Links<'_>| {
+        links.directions().any(|direction| direction.spec.queue.as_ref().is_some_and(|queue| queue.needs_senders()))
+    };
+    if !outline.links.iter().any(needs_them) {
+        return 0.0;
+    }
+    let of_group = |group: &FlowGroup| match group.app {
+        Application::Transfers(_) => outline.count_of(group) as f64 * f64::from(group.flows_each()) * GENERATIONS,
+        _ => outline.count_of(group) as f64 * f64::from(group.flows_each()),
+    };
+    outline.spec.flows.iter().map(of_group).sum()
 }
 
 /// Packets of the calls with a jitter buffer.

@@ -252,7 +252,7 @@ fn triggers_that_never_act_are_refused() {
         (
             &["0->1 trigger 2 size 9 send_done_trigger 1", "1->0 trigger 1 size 9 recv_done_trigger 2"],
             &["trigger id 1 oneshot", "trigger id 2 oneshot"],
-            "it waits for itself, by way of 1 other connections",
+            "2 connections wait for each other in a circle",
         ),
     ] {
         let error = matrix(connections, triggers).unwrap_err();

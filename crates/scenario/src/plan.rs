@@ -10,6 +10,7 @@ pub(crate) mod data;
 mod dumbbell;
 mod ethernet;
 mod fat_tree;
+pub(crate) mod found_paths;
 mod graph;
 pub(crate) mod home;
 mod leaf_spine;

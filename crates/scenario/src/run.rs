@@ -8,6 +8,7 @@ use forebay_records::{Column, Table};
 
 use crate::custom_classes::CustomClasses;
 use crate::load::Scenario;
+use crate::plan::found_paths::FoundPaths;
 use crate::plan::outline::Outline;
 use crate::schema::ScenarioSpec;
 use crate::watch::WatchSpec;
@@ -130,8 +131,9 @@ fn run_by(
     result.seed = seed;
     add_line(spec, &mut result.flows);
     result.warnings.splice(0..0, warnings::warnings(spec, out.is_some()));
-    completion::add(spec, seed, &mut result);
-    evenness::add(spec, seed, &mut result);
+    let paths = FoundPaths::new(spec, seed);
+    completion::add(&paths, &mut result);
+    evenness::add(&paths, &mut result);
     collectives::add(spec, &mut result);
     Ok(result)
 }

@@ -158,6 +158,26 @@ mod tests {
     use super::*;
     use crate::Scenario;
 
+    /// A message between two leaves at 100 Gb/s, with `queue` as a further key of all links.
+    pub(super) fn one_message(queue: &str, transport: &str) -> Scenario {
+        let text = format!(
+            r#"
+            duration = "1 ms"
+            [topology.leaf_spine]
+            leaves = 2
+            spines = 1
+            hosts = 1
+            host_link = {{ rate = "100 Gbps", delay = "1 us" {queue} }}
+            [[flows]]
+            name = "m"
+            from = "host0"
+            to = "host1"
+            transport = {{ {transport} }}
+            "#
+        );
+        Scenario::load(&text, "w.toml", &[]).unwrap_or_else(|error| panic!("{error:?}"))
+    }
+
     fn texts(scenario: &str) -> Vec<String> {
         let scenario = Scenario::load(scenario, "w.toml", &[]).unwrap_or_else(|error| panic!("{error:?}"));
         warnings(scenario.spec(), false).into_iter().map(|warning| warning.text).collect()

@@ -112,12 +112,6 @@ pub enum NodePolicy {
     Stateful(Box<dyn StatefulPolicy>),
 }
 
-/// A uniform draw below `bound`, which is positive.
-fn draw_below(bound: usize, rng: &mut dyn Rng) -> usize {
-    // The product's upper half; its bias is below 2^-32 times the bound.
-    (((rng.next_u64() >> 32) * bound as u64) >> 32) as usize
-}
-
 /// Declares [`PathPolicyConfig`]. An entry is the description in the schema, then the variant, the name in a scenario,
 /// and the configuration in its module. There `build` creates the policy of a node from the node's salt.
 macro_rules! path_policies {
@@ -211,14 +205,5 @@ mod tests {
                 assert_eq!(policy.choose(entropy, Time::ZERO, paths), policy.choose(entropy, Time::ZERO, paths));
             }
         }
-    }
-
-    #[test]
-    fn a_draw_is_uniform_below_its_bound() {
-        let mut rng = rand_pcg::Pcg64Mcg::new(7);
-        let mut counts = [0_u32; 3];
-        (0..30_000).for_each(|_| counts[draw_below(3, &mut rng)] += 1);
-        // Five standard deviations of a multinomial: sqrt(F (n - 1)) / n is 82.
-        assert!(counts.iter().all(|count| count.abs_diff(10_000) < 5 * 82), "{counts:?}");
     }
 }

@@ -1,5 +1,5 @@
 //! Building blocks of every algorithm: time, rate and size as integer newtypes with their text forms, ranges of
-//! numbers, a uniform draw, the form of configurations, and the error for a parameter outside its bounds. [`control`]
+//! numbers, uniform draws, the form of configurations, and the error for a parameter outside its bounds. [`control`]
 //! has the interface of a congestion controller.
 //!
 //! Simulated time is an integer number of picoseconds, so that a 64-byte frame at 100 Gb/s (5.12 ns) is exact.
@@ -25,7 +25,7 @@ mod time;
 
 #[cfg(feature = "config")]
 pub use bare_names::allow_bare_names;
-pub use draw::uniform;
+pub use draw::{uniform, uniform_below};
 pub use parameter::{ParameterError, require};
 pub use parse::ParseError;
 #[cfg(feature = "config")]

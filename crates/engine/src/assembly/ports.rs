@@ -162,7 +162,7 @@ impl Ports<'_> {
     fn queue_port(&self, link: Link, record: QueueRecord, discipline: Box<dyn Discipline<Packet>>) -> QueuePort {
         let mut port = QueuePort::new(link, self.checkpoints(&record), record, discipline);
         if self.has_telemetry {
-            port.append_telemetry();
+            port.enable_telemetry();
         }
         port
     }

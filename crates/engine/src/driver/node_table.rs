@@ -60,29 +60,28 @@ impl NodeTable {
         Self { chooser: Some(Box::new(Chooser { sets, policy, rng, leaf_of })), ..self }
     }
 
-    /// The output of a packet that arrives now. Asked once for each.
+    /// The output of a packet that arrives now, and its label if the policy writes one. Asked once for each.
     #[inline(always)]
-    pub fn output_of(&mut self, packet: &Packet, channels: &Channels) -> usize {
+    fn look_up(&mut self, packet: &Packet, channels: &Channels) -> (usize, Option<u16>) {
         let Self { table, way, chooser } = self;
         let entry = table.look_up(*way, packet, &channels.routes.destinations, &channels.tables);
         match (ForwardingTable::set_of(entry), chooser) {
-            (Some(set), Some(chooser)) => chooser.choose(set, packet, &channels.routes.destinations).0,
-            _ => entry as usize,
+            (Some(set), Some(chooser)) => chooser.choose(set, packet, &channels.routes.destinations),
+            _ => (entry as usize, None),
         }
     }
 
-    /// The same, with the packet as it leaves.
+    /// The output of a packet that arrives now at a node whose policy writes no labels. Asked once for each.
+    #[inline(always)]
+    pub fn output_of(&mut self, packet: &Packet, channels: &Channels) -> usize {
+        self.look_up(packet, channels).0
+    }
+
+    /// The output of a packet that arrives now, and the packet as it leaves. Asked once for each.
     pub fn forward(&mut self, packet: &Packet, channels: &Channels) -> (usize, Packet) {
-        let Self { table, way, chooser } = self;
-        let entry = table.look_up(*way, packet, &channels.routes.destinations, &channels.tables);
-        match (ForwardingTable::set_of(entry), chooser) {
-            (Some(set), Some(chooser)) => {
-                let (output, label) = chooser.choose(set, packet, &channels.routes.destinations);
-                let labelled = label.map(|label| packet.with_limiter_tag(label.into()));
-                (output, labelled.unwrap_or_else(|| packet.word_by_word()))
-            }
-            _ => (entry as usize, packet.word_by_word()),
-        }
+        let (output, label) = self.look_up(packet, channels);
+        let labelled = label.map(|label| packet.with_limiter_tag(label.into()));
+        (output, labelled.unwrap_or_else(|| packet.word_by_word()))
     }
 }
 

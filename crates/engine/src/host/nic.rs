@@ -319,7 +319,8 @@ impl<T: Transport> Nic<T> {
         *is_ready = false;
         let Some(sender) = sender else { return };
         let next = T::next_packet(sender, &parts.message.network, now, waiting, &mut parts.rng);
-        if let Some(Outgoing { header, wire_bytes, is_retransmission, is_trimmable, takes_telemetry }) = next {
+        if let Some(Outgoing { header, wire_bytes, is_retransmission, is_trimmable }) = next {
+            let takes_telemetry = T::takes_telemetry(&parts.message.network);
             let tables = &mut out.channels.tables;
             let telemetry = if takes_telemetry { tables.put_telemetry(Telemetry::new(self.line_rate)) } else { 0 };
             let queued = Queued { flow: parts.flow, class: parts.class, flags: 0, header, wire_bytes, telemetry };

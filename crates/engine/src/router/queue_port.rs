@@ -99,8 +99,8 @@ impl QueuePort {
         Self { checkpoints, discipline, server: Server::default(), sender, chooses_at: None }
     }
 
-    /// Appends telemetry to the packets that take it.
-    pub fn append_telemetry(&mut self) {
+    /// From now on, appends telemetry to the packets that take it.
+    pub fn enable_telemetry(&mut self) {
         self.sender.telemetry = Some(PortTelemetry::default());
     }
 

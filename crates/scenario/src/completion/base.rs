@@ -4,7 +4,7 @@ use forebay_engine::forwarding::{Edge, Forwarding};
 use forebay_qdisc::Rate;
 use forebay_qdisc::framing::Framing;
 
-use crate::plan::Plan;
+use crate::plan::found_paths::Paths;
 use crate::schema::SlowdownBase;
 
 /// The packets of a flow.
@@ -45,15 +45,15 @@ impl Hop {
 }
 
 /// The paths of a network without other traffic.
-pub(super) struct Alone {
+pub(super) struct Alone<'a> {
     hops: Vec<Hop>,
-    edges: Vec<Edge>,
-    forwarding: Forwarding,
+    edges: &'a [Edge],
+    forwarding: &'a Forwarding,
 }
 
-impl Alone {
-    pub fn new(plan: &Plan<'_>) -> Self {
-        let (forwarding, edges) = plan.forwarding();
+impl<'a> Alone<'a> {
+    pub fn new(paths: &'a Paths<'_>) -> Self {
+        let Paths { plan, forwarding, edges } = paths;
         let hop = |link| {
             let spec = plan.spec(link);
             let framing = spec.framing.and_then(|framing| framing.rule().ok());

@@ -6,6 +6,8 @@
 use forebay_engine::TaskEvent;
 use forebay_qdisc::Time;
 use forebay_units::Span;
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
 
 /// The tasks of a pattern's hosts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,40 +60,15 @@ impl Tasks {
     }
 }
 
-/// Finds a circle among `count` things, each pair of which is one that waits and the one it waits for. Returns the
-/// things of a circle, each waiting for the next.
+/// Things that wait for each other in a circle, if any of `count` do. `waits` has pairs of one that waits and the one
+/// it waits for.
 pub(crate) fn circle(count: usize, waits: &[(u32, u32)]) -> Option<Vec<u32>> {
-    let mut waits = waits.to_vec();
-    waits.sort_unstable();
-    let before = |thing: u32| {
-        let first = waits.partition_point(|&(waiting, _)| waiting < thing);
-        waits[first..].iter().take_while(move |&&(waiting, _)| waiting == thing).map(|&(_, on)| on)
-    };
-    // Takes away what waits for nothing that is left.
-    let mut open = vec![0_u32; count];
-    let mut followers = vec![Vec::new(); count];
-    for &(waiting, on) in &waits {
-        open[waiting as usize] += 1;
-        followers[on as usize].push(waiting);
-    }
-    let mut free: Vec<u32> = (0..count as u32).filter(|&thing| open[thing as usize] == 0).collect();
-    while let Some(thing) = free.pop() {
-        for &follower in &followers[thing as usize] {
-            open[follower as usize] -= 1;
-            if open[follower as usize] == 0 {
-                free.push(follower);
-            }
-        }
-    }
-    // Each of the others waits for another of them.
-    let mut way = vec![(0..count as u32).find(|&thing| open[thing as usize] > 0)?];
-    loop {
-        let next = before(way[way.len() - 1]).find(|&on| open[on as usize] > 0)?;
-        if let Some(first) = way.iter().position(|&thing| thing == next) {
-            return Some(way.split_off(first));
-        }
-        way.push(next);
-    }
+    let mut graph = DiGraph::<(), ()>::with_capacity(count, waits.len());
+    (0..count).for_each(|_| _ = graph.add_node(()));
+    graph.extend_with_edges(waits.iter().copied());
+    let is_circle = |things: &Vec<NodeIndex>| things.len() > 1 || graph.contains_edge(things[0], things[0]);
+    let things = tarjan_scc(&graph).into_iter().find(is_circle)?;
+    Some(things.into_iter().map(|thing| thing.index() as u32).collect())
 }
 
 #[cfg(test)]

@@ -142,9 +142,9 @@ pub(crate) fn waits(connections: &[Connection], triggers: &[Trigger]) -> Result<
     let Some(circle) = circle(connections.len(), &pairs) else { return Ok(waits) };
     let message = match circle.len() {
         1 => "it waits for itself".to_owned(),
-        more => format!("it waits for itself, by way of {} other connections", more - 1),
+        more => format!("{more} connections wait for each other in a circle"),
     };
-    Err((circle[0] as usize, message))
+    Err((circle.into_iter().min().unwrap_or_default() as usize, message))
 }
 
 /// Checks how often a trigger is fired.

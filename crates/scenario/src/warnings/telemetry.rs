@@ -33,25 +33,10 @@ pub(super) fn silent_ports(spec: &ScenarioSpec) -> Option<Warning> {
 
 #[cfg(test)]
 mod tests {
-    use crate::Scenario;
+    use crate::warnings::tests::one_message;
 
     fn texts(queue: &str, control: &str) -> Vec<String> {
-        let text = format!(
-            r#"
-            duration = "1 ms"
-            [topology.leaf_spine]
-            leaves = 2
-            spines = 1
-            hosts = 1
-            host_link = {{ rate = "100 Gbps", delay = "1 us" {queue} }}
-            [[flows]]
-            name = "m"
-            from = "host0"
-            to = "host1"
-            transport.roce = {{ control = "{control}" }}
-            "#
-        );
-        let scenario = Scenario::load(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+        let scenario = one_message(queue, &format!("roce = {{ control = \"{control}\" }}"));
         super::silent_ports(scenario.spec()).into_iter().map(|warning| warning.text).collect()
     }
 

@@ -37,25 +37,10 @@ pub(super) fn queues_that_drop(spec: &ScenarioSpec) -> Option<Warning> {
 
 #[cfg(test)]
 mod tests {
-    use crate::Scenario;
+    use crate::warnings::tests::one_message;
 
     fn texts(queue: &str, transport: &str) -> Vec<String> {
-        let text = format!(
-            r#"
-            duration = "1 ms"
-            [topology.leaf_spine]
-            leaves = 2
-            spines = 1
-            hosts = 1
-            host_link = {{ rate = "10 Gbps", delay = "1 us" {queue} }}
-            [[flows]]
-            name = "m"
-            from = "host0"
-            to = "host1"
-            transport = {{ {transport} }}
-            "#
-        );
-        let scenario = Scenario::load(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+        let scenario = one_message(queue, transport);
         super::queues_that_drop(scenario.spec()).into_iter().map(|warning| warning.text).collect()
     }
 

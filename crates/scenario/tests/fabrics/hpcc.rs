@@ -55,17 +55,17 @@ const LOSSLESS: &str = r#"host_link = { RATE }
 
 #[test]
 fn the_busiest_link_is_at_the_target_and_its_queue_is_short() {
-    // Paced senders meet by chance: the queue has less than half a packet of each.
-    let is_at = |(utilization, packets): (f64, f64), target: f64, senders: u32| {
-        (utilization - target).abs() < 0.005 && packets < f64::from(senders) / 2.0
+    // Paced senders are more regular than a Poisson process, so the queue is shorter than that of M/D/1.
+    let is_at = |(utilization, packets): (f64, f64), target: f64| {
+        (utilization - target).abs() < 0.005 && packets < target * target / (2.0 * (1.0 - target))
     };
     for keys in [ROUTERS, LOSSLESS] {
         for (senders, gbps) in [(1, 100), (2, 25), (4, 100), (8, 200)] {
             let measured = bottleneck(&converging(senders, "control = \"hpcc\"", gbps, keys));
-            assert!(is_at(measured, 0.95, senders), "{senders} senders, {gbps} Gb/s: {measured:?}");
+            assert!(is_at(measured, 0.95), "{senders} senders, {gbps} Gb/s: {measured:?}");
         }
         let measured = bottleneck(&converging(4, "control.hpcc.target_utilization = 0.8", 100, keys));
-        assert!(is_at(measured, 0.8, 4), "{measured:?}");
+        assert!(is_at(measured, 0.8), "{measured:?}");
         // Without telemetry a link is full only if its queue is not empty.
         let (utilization, packets) = bottleneck(&converging(4, "control = \"dcqcn\"", 100, keys));
         assert!(utilization > 0.99 && packets > 50.0, "{utilization} {packets}");

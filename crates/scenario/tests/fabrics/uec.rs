@@ -128,24 +128,26 @@ fn trimmed_packets_of_ndp_are_pulled_again() {
     assert!(incast[0] > 0.85 * bound, "{incast:?}");
 }
 
+/// A message to a host of another pod, with further `keys`.
+fn one_message(keys: &str) -> String {
+    format!(
+        r#"
+        duration = "100 us"
+        [topology.fat_tree]
+        k = 4
+        host_link = {{ rate = "100 Gbps", delay = "1 us" }}
+        [[flows]]
+        name = "one"
+        from = "host0"
+        to = "host15"
+        {keys}
+        "#
+    )
+}
+
 #[test]
 fn mistakes_are_named_with_their_place() {
-    let mistake = |keys: &str| {
-        let text = format!(
-            r#"
-            duration = "1 ms"
-            [topology.fat_tree]
-            k = 4
-            host_link = {{ rate = "100 Gbps", delay = "1 us" }}
-            [[flows]]
-            name = "one"
-            from = "host0"
-            to = "host1"
-            {keys}
-            "#
-        );
-        Scenario::load(&text, "uec.toml", &[]).unwrap_err().render(false)
-    };
+    let mistake = |keys: &str| Scenario::load(&one_message(keys), "uec.toml", &[]).unwrap_err().render(false);
     assert!(mistake("transport.uec = { paths = 48 }").contains("uec: `paths` must be a power of two"));
     assert!(mistake("transport.roce = { payload = \"0 B\" }").contains("roce: `payload` must"));
     assert!(mistake("transport.ndp = { window = 0 }").contains("ndp: `window` must"));
@@ -153,7 +155,7 @@ fn mistakes_are_named_with_their_place() {
         mistake("transport = \"uec\"\napp.transfers = { size = \"1 MB\", gap = \"1 ms\" }")
             .contains("`uec` has no such")
     );
-    assert!(mistake("transport = \"uec\"\nstop = \"500 us\"").contains("sends its message as a whole"));
+    assert!(mistake("transport = \"uec\"\nstop = \"50 us\"").contains("sends its message as a whole"));
     assert!(mistake("transport = \"ndp\"\necn = true").contains("ECN-capable"));
 }
 
@@ -161,24 +163,9 @@ fn mistakes_are_named_with_their_place() {
 fn a_window_is_shown_where_there_is_one() {
     // The largest window in bytes; `None` if none is shown.
     let shown = |transport: &str| {
-        let text = format!(
-            r#"
-            duration = "100 us"
-            [topology.fat_tree]
-            k = 4
-            host_link = {{ rate = "100 Gbps", delay = "1 us" }}
-            [[flows]]
-            name = "one"
-            from = "host0"
-            to = "host15"
-            transport.{transport}
-            app.fixed = {{ size = "1 MB" }}
-            [probes]
-            interval = "10 us"
-            series = ["flows"]
-            "#
-        );
-        let series = result(&text).series;
+        let probes = "[probes]\ninterval = \"10 us\"\nseries = [\"flows\"]";
+        let keys = format!("transport.{transport}\napp.fixed = {{ size = \"1 MB\" }}\n{probes}");
+        let series = result(&one_message(&keys)).series;
         let window = series.iter().find(|series| series.quantity == "congestion_window_bytes");
         window.map(|window| window.values.iter().fold(0.0, |most: f64, value| most.max(*value)))
     };

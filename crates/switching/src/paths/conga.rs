@@ -36,11 +36,11 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use forebay_units::{Rate, Span, Time};
+use forebay_units::{Rate, Span, Time, uniform_below};
 use rand_core::Rng;
 
 use crate::paths::flowlet::Flowlets;
-use crate::paths::{Carried, EqualPaths, LeafSpineNode, NodePolicy, PathPacket, StatefulPolicy, draw_below};
+use crate::paths::{Carried, EqualPaths, LeafSpineNode, NodePolicy, PathPacket, StatefulPolicy};
 
 /// Parameters of CONGA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,7 +183,7 @@ impl Known {
 
     /// The place of the best of a few paths.
     fn best(&mut self, ports: &[u32], to: Option<u32>, now: Time, rng: &mut dyn Rng) -> usize {
-        let start = draw_below(ports.len(), rng);
+        let start = uniform_below(rng, ports.len() as u64) as usize;
         let (mut best, mut least, mut ties) = (start, u16::MAX, 0);
         for place in (start..start + COMPARED.min(ports.len())).map(|place| place % ports.len()) {
             let congestion = self.congestion(ports[place], to, now);
@@ -191,7 +191,7 @@ impl Known {
                 (best, least, ties) = (place, congestion, 1);
             } else if congestion == least {
                 ties += 1;
-                if draw_below(ties, rng) == 0 {
+                if uniform_below(rng, ties) == 0 {
                     best = place;
                 }
             }
@@ -210,7 +210,7 @@ impl Conga {
             // No congestion, which is what the other leaf assumes without a report.
             return (0, 0);
         }
-        (0..of_leaf.len()).filter_map(fresh).nth(draw_below(count, rng)).unwrap_or_default()
+        (0..of_leaf.len()).filter_map(fresh).nth(uniform_below(rng, count as u64) as usize).unwrap_or_default()
     }
 
     /// A packet from another leaf has arrived: stores what it carries.

@@ -34,11 +34,11 @@
 
 use alloc::boxed::Box;
 
-use forebay_units::Span;
+use forebay_units::{Span, uniform_below};
 use rand_core::Rng;
 
 use crate::paths::flows::RecentFlows;
-use crate::paths::{EqualPaths, NodePolicy, PathPacket, StatefulPolicy, draw_below};
+use crate::paths::{EqualPaths, NodePolicy, PathPacket, StatefulPolicy};
 
 /// Parameters of flowlet switching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl Flowlets {
 
 impl StatefulPolicy for Flowlets {
     fn choose(&mut self, packet: &mut PathPacket, paths: EqualPaths<'_>, rng: &mut dyn Rng) -> usize {
-        Self::choose(self, packet, paths.ports, || draw_below(paths.ports.len(), rng))
+        Self::choose(self, packet, paths.ports, || uniform_below(rng, paths.ports.len() as u64) as usize)
     }
 }
 

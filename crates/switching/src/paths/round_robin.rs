@@ -3,9 +3,10 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use forebay_units::uniform_below;
 use rand_core::Rng;
 
-use crate::paths::{EqualPaths, PathPacket, StatefulPolicy, draw_below};
+use crate::paths::{EqualPaths, PathPacket, StatefulPolicy};
 
 /// Passes over the list before it is shuffled, as in htsim.
 const PASSES: usize = 5;
@@ -45,7 +46,7 @@ impl List {
 /// Fisher and Yates's shuffle: each permutation is equally likely.
 fn shuffle(order: &mut [u32], rng: &mut dyn Rng) {
     for last in (1..order.len()).rev() {
-        order.swap(last, draw_below(last + 1, rng));
+        order.swap(last, uniform_below(rng, last as u64 + 1) as usize);
     }
 }
 

@@ -66,25 +66,11 @@ impl Transport for Ndp {
     ) -> Option<Outgoing> {
         let packet = sender.next_packet(now, rng, network)?;
         let NdpPacket { wire_bytes, is_retransmission, .. } = packet;
-        Some(Outgoing {
-            header: Header::NdpData(packet),
-            wire_bytes,
-            is_retransmission,
-            is_trimmable: true,
-            takes_telemetry: false,
-        })
+        Some(Outgoing { header: Header::NdpData(packet), wire_bytes, is_retransmission, is_trimmable: true })
     }
 
     fn is_complete(sender: &NdpSender, network: &NdpNetwork) -> bool {
         sender.is_complete(network)
-    }
-
-    fn has_window(_message: &Message<Self>) -> bool {
-        false
-    }
-
-    fn window(_sender: &NdpSender, _network: &Self::Network) -> f64 {
-        0.0
     }
 
     fn timeouts(sender: &NdpSender) -> u64 {

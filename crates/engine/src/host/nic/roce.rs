@@ -81,12 +81,15 @@ impl Transport for Roce {
         let Next::Send(packet) = sender.pair.next_packet(now, &network.config) else { return None };
         let DataPacket { wire_bytes, is_retransmission, .. } = packet;
         let header = Header::RoceData(packet, sender.entropy);
-        let takes_telemetry = network.config.control.takes_telemetry();
-        Some(Outgoing { header, wire_bytes, is_retransmission, is_trimmable: false, takes_telemetry })
+        Some(Outgoing { header, wire_bytes, is_retransmission, is_trimmable: false })
     }
 
     fn is_complete(sender: &Sender, _network: &RoceNetwork) -> bool {
         sender.pair.is_complete()
+    }
+
+    fn takes_telemetry(network: &RoceNetwork) -> bool {
+        network.config.control.takes_telemetry()
     }
 
     fn has_window(message: &Message<Self>) -> bool {

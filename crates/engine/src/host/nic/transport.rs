@@ -16,8 +16,6 @@ pub(crate) struct Outgoing {
     pub is_retransmission: bool,
     /// Whether a switch may cut off its payload.
     pub is_trimmable: bool,
-    /// Whether switches append telemetry.
-    pub takes_telemetry: bool,
 }
 
 /// A control packet to the other end of a flow.
@@ -97,11 +95,20 @@ pub(crate) trait Transport: Send + Sized {
 
     fn is_complete(sender: &Self::Sender, network: &Self::Network) -> bool;
 
+    /// Whether switches append telemetry to its data.
+    fn takes_telemetry(_network: &Self::Network) -> bool {
+        false
+    }
+
     /// Whether a window bounds the data in flight of a message.
-    fn has_window(message: &Message<Self>) -> bool;
+    fn has_window(_message: &Message<Self>) -> bool {
+        false
+    }
 
     /// The window in bytes; 0 without one.
-    fn window(sender: &Self::Sender, network: &Self::Network) -> f64;
+    fn window(_sender: &Self::Sender, _network: &Self::Network) -> f64 {
+        0.0
+    }
 
     fn timeouts(sender: &Self::Sender) -> u64;
 

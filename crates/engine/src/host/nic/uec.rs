@@ -119,13 +119,7 @@ impl Transport for Uec {
         let UecNext::Send(packet) = sender.next_packet(now, ready, rng, network) else { return None };
         let UecPacket { wire_bytes, is_retransmission, .. } = packet;
         let is_trimmable = network.has_trimming;
-        Some(Outgoing {
-            header: Header::UecData(packet),
-            wire_bytes,
-            is_retransmission,
-            is_trimmable,
-            takes_telemetry: false,
-        })
+        Some(Outgoing { header: Header::UecData(packet), wire_bytes, is_retransmission, is_trimmable })
     }
 
     fn is_complete(sender: &UecSender, _network: &UecNetwork) -> bool {
