@@ -272,6 +272,7 @@ impl<'a> Maker<'a> {
             flows,
             nic_flows: NicFlows::new(flows, &numbers.ends, seed),
             tasks: RefCell::new(tasks),
+            withdrawals: RefCell::default(),
             numbers,
             seed,
             checkpoints: checkpoints(sampled),

@@ -14,3 +14,4 @@ pub(crate) mod several;
 pub(crate) mod tasks;
 pub(crate) mod tcp;
 pub(crate) mod udp;
+pub(crate) mod withdrawals;

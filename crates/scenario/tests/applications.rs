@@ -155,6 +155,20 @@ fn a_video_of_one_bitrate_stalls_where_the_link_is_slower() {
 }
 
 #[test]
+fn an_abandoned_download_leaves_the_link_to_the_next() {
+    // 10 Mb/s carry 6 Mb/s of video, 1 Mb/s a sixth: the rest of an abandoned segment must not follow.
+    let slow = "{ drop_tail = { limit = \"50 packets\" } }, service = [{ rate = \"1 Mbps\", from = \"30 s\" }]";
+    let video = "video = { rule = \"throughput\", buffer = \"12 s\" }";
+    let result = simulate(&text("10 Mbps", slow, video, ""));
+    let videos = &result.videos;
+    assert_eq!(videos.counts("stalls")[0], 0);
+    assert!((1..=8).contains(&videos.counts("segments_abandoned")[0]), "{}", videos.counts("segments_abandoned")[0]);
+    assert!((videos.floats("played_s")[0] - 50.0).abs() < 1e-6);
+    let bola = simulate(&text("10 Mbps", slow, "video = { buffer = \"12 s\" }", "")).videos;
+    assert!(bola.counts("segments_abandoned")[0] == 0 && bola.counts("stalls")[0] > 0, "BOLA waits for the segment");
+}
+
+#[test]
 fn each_rule_plays_a_video_of_one_bitrate() {
     for rule in ["bola", "throughput", "dynamic", "buffer_based"] {
         let video = format!("video = {{ bitrates = [\"1 Mbps\"], rule = \"{rule}\" }}");
@@ -199,10 +213,13 @@ fn the_order_of_events_does_not_matter() {
         name = "download"
         transport = "tcp"
     "#;
-    let scenario = load(&text("10 Mbps", "\"fq_codel\"", "video = { rule = \"dynamic\" }", others));
+    // The rate falls, so that downloads are abandoned.
+    let queue = "\"fq_codel\", service = [{ rate = \"1 Mbps\", from = \"30 s\" }]";
+    let scenario = load(&text("10 Mbps", queue, "video = { rule = \"dynamic\" }", others));
     let one = run(&scenario, None, None, &mut |_| true).unwrap();
     let in_order = run_in_order(&scenario, None, None, &mut |_| true).unwrap();
     assert_eq!(one.digest, in_order.digest);
+    assert!(one.videos.counts("segments_abandoned")[0] > 0);
     assert_eq!((one.videos.texts("name").len(), one.pages.texts("name").len()), (3, 5));
 }
 

@@ -105,6 +105,6 @@ pub use presets::Preset;
 pub use receiver::Receiver;
 pub use round_trip::RoundTrip;
 pub use segment::{Ack, AckOut, SackBlocks, Segment, SegmentOut};
-pub use sender::Sender;
+pub use sender::{Sender, Withdrawn};
 pub use sender_counters::SenderCounters;
 pub use timeout::TimeoutResponse;

@@ -48,6 +48,15 @@ enum ConnectionPhase {
     Established,
 }
 
+/// Bytes that [`Sender::withdraw`] took back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Withdrawn {
+    /// The bytes of the stream before them.
+    pub after: u64,
+    /// Their number.
+    pub bytes: u64,
+}
+
 /// The sending end of a connection. In the order of use, as [`Connection`] is.
 #[derive(Debug)]
 #[repr(C)]
@@ -177,6 +186,17 @@ impl Sender {
         self.connection.data_end = self.connection.data_end.saturating_add(bytes);
         self.restart_after_idle(now);
         self.send(now, out);
+    }
+
+    /// The application takes back the bytes that were never sent; ignored after [`Sender::close`] and for data without
+    /// end.
+    pub fn withdraw(&mut self) -> Withdrawn {
+        let connection = &mut self.connection;
+        let sent = connection.highest.max(1);
+        let has_end = !connection.closing && connection.data_end != u64::MAX;
+        let bytes = if has_end { connection.data_end.saturating_sub(sent) } else { 0 };
+        connection.data_end -= bytes;
+        Withdrawn { after: connection.data_end - 1, bytes }
     }
 
     /// The application has data without end, until [`Sender::close`].

@@ -302,6 +302,7 @@ _OUTCOMES = {
     "startup_s": ("start-up", 1),
     "stalls": ("stalls", 0),
     "stalled_s": ("stalled", 0),
+    "segments_abandoned": ("abandoned", 3),
     "sent": ("sent", 3),
     "answered": ("answered", 0),
     "requested": ("requested", 2),

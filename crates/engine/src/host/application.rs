@@ -57,6 +57,11 @@ pub trait ApplicationKind: fmt::Debug + Send + Sync {
     fn connections(&self) -> u32 {
         1
     }
+
+    /// Whether the server withdraws bytes.
+    fn withdraws(&self) -> bool {
+        false
+    }
 }
 
 /// A shared [`ApplicationKind`]; equal if it is the same one.
@@ -101,7 +106,13 @@ impl Socket<'_, '_> {
         self.ends[self.connection].write(bytes, self.now, self.out);
     }
 
-    /// The bytes of the other end that the connection has delivered so far.
+    /// Takes back the bytes that the server has written and that were never sent, if [`ApplicationKind::withdraws`].
+    pub fn withdraw(&mut self) {
+        self.ends[self.connection].withdraw();
+    }
+
+    /// The bytes of the other end that the connection has delivered so far. Withdrawn ones count as delivered when the
+    /// first byte after them is.
     #[must_use]
     pub fn delivered_bytes(&self) -> u64 {
         self.ends[self.connection].delivered_bytes()

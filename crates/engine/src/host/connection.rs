@@ -3,12 +3,15 @@
 //!
 //! Each end sends on one flow and receives on the other. The handshake is that of the client's half.
 
+use std::sync::Arc;
+
 use forebay_qdisc::Time;
 
 use crate::host::application::{Application, Socket};
 use crate::host::endpoint::Endpoint;
 use crate::host::outbox::Outbox;
 use crate::host::tcp::{Acknowledger, Transmitter};
+use crate::host::withdrawals::Withdrawals;
 use crate::observe::flow_counters::EndpointContext;
 use crate::observe::interval::Checkpoints;
 use crate::observe::report::Report;
@@ -20,11 +23,15 @@ pub(crate) struct End {
     transmitter: Transmitter,
     acknowledger: Acknowledger,
     opened: bool,
+    withdrawals: Option<Arc<Withdrawals>>,
+    /// Bytes that the other end withdrew before the last one that was delivered.
+    skipped_bytes: u64,
 }
 
 impl End {
-    pub fn new(transmitter: Transmitter, acknowledger: Acknowledger) -> Self {
-        Self { transmitter, acknowledger, opened: false }
+    /// The server can withdraw bytes if both ends have `withdrawals`.
+    pub fn new(transmitter: Transmitter, acknowledger: Acknowledger, withdrawals: Option<Arc<Withdrawals>>) -> Self {
+        Self { transmitter, acknowledger, opened: false, withdrawals, skipped_bytes: 0 }
     }
 
     #[inline]
@@ -59,8 +66,22 @@ impl End {
         self.transmitter.write(bytes, now, out);
     }
 
+    pub fn withdraw(&mut self) {
+        if let Some(withdrawals) = &self.withdrawals {
+            withdrawals.add(self.transmitter.withdraw());
+        }
+    }
+
     pub fn delivered_bytes(&self) -> u64 {
-        self.acknowledger.delivered_bytes()
+        self.acknowledger.delivered_bytes() + self.skipped_bytes
+    }
+
+    /// Takes a segment of the other end.
+    fn take_data(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
+        self.acknowledger.receive(packet, out);
+        if let Some(withdrawals) = &self.withdrawals {
+            self.skipped_bytes += withdrawals.take_before(self.acknowledger.delivered_bytes());
+        }
     }
 
     pub fn complete_transfer(&mut self, since: Time, now: Time) {
@@ -165,7 +186,7 @@ impl Endpoint for Connections {
             return end.transmitter.receive(packet, out);
         }
         let before = end.delivered_bytes();
-        end.acknowledger.receive(packet, out);
+        end.take_data(packet, out);
         if end.delivered_bytes() > before {
             self.call(connection, now, out, |application, socket| application.on_delivered(socket));
         }

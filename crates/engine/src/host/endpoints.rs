@@ -24,6 +24,7 @@ use crate::host::tcp::{
     Acknowledger, Bulk, TcpSink, TcpSource, TransferSink, TransferSource, TransferSourceParts, Transmitter,
 };
 use crate::host::udp::{CallSink, PingSink, PingSource, UdpSink, UdpSource, UdpSourceParts};
+use crate::host::withdrawals::Withdrawals;
 use crate::observe::flow_counters::{EndpointContext, ReceiveCounters, ReceiveRecord, SendCounters};
 use crate::observe::interval::Checkpoints;
 use crate::observe::sender_series::SenderSeries;
@@ -43,6 +44,8 @@ pub(crate) struct Endpoints<'a> {
     pub nic_flows: NicFlows,
     /// Those of an adapter are taken when it is made.
     pub tasks: RefCell<TaskPlan>,
+    /// Those of connections of which one end is made, by the flow that receives at the client.
+    pub withdrawals: RefCell<BTreeMap<usize, Arc<Withdrawals>>>,
     pub seed: u64,
     pub checkpoints: Checkpoints,
     /// Whether the flows become time series.
@@ -397,6 +400,12 @@ impl Endpoints<'_> {
         })))
     }
 
+    /// Those of the connection of this flow, which both its ends get.
+    fn shared_withdrawals(&self, flow: usize) -> Arc<Withdrawals> {
+        let mut of_first_end = self.withdrawals.borrow_mut();
+        of_first_end.remove(&flow).unwrap_or_else(|| of_first_end.entry(flow).or_default().clone())
+    }
+
     /// The ends of the connections of an application: the server sends the first flows and receives the others, the
     /// client the other way round.
     fn connections(&self, first: usize, is_server: bool, config: &TcpConfig, kind: &SharedKind) -> AnyEndpoint {
@@ -407,7 +416,8 @@ impl Endpoints<'_> {
             let request = (first + connections + connection, config);
             let (sent, received) = if is_server { (response, request) } else { (request, response) };
             let transmitter = self.transmitter(sent.0, self.flows.get(sent.0), sent.1);
-            End::new(transmitter, self.acknowledger(received.0, self.flows.get(received.0), received.1))
+            let acknowledger = self.acknowledger(received.0, self.flows.get(received.0), received.1);
+            End::new(transmitter, acknowledger, kind.0.withdraws().then(|| self.shared_withdrawals(response.0)))
         };
         let spec = self.flows.get(first);
         let (role, start) = if is_server { (Role::Server, Time::NEVER) } else { (Role::Client, spec.start) };

@@ -8,7 +8,7 @@ use forebay_qdisc::{Ecn, Time};
 use forebay_records::DelayHistogram;
 use forebay_tcp::{
     ACCURATE_ECN_OPTION_BYTES, Ack, AckOut, EcnCodepoint, Receiver, Segment, SegmentOut, Sender, SenderCounters,
-    TcpConfig,
+    TcpConfig, Withdrawn,
 };
 
 use crate::host::outbox::Outbox;
@@ -84,6 +84,11 @@ impl Transmitter {
 
     pub fn write(&mut self, bytes: u64, now: Time, out: &mut Outbox<'_>) {
         self.drive(now, out, |sender, segments| sender.write(bytes, now, segments));
+    }
+
+    /// Takes back the bytes that were never sent.
+    pub fn withdraw(&mut self) -> Withdrawn {
+        self.sender.withdraw()
     }
 
     #[inline]

@@ -51,9 +51,10 @@ pub enum VideoRule {
     /// BOLA (Spiteri, Urgaonkar, Sitaraman, 2016): by the buffer, and not far above the throughput.
     #[default]
     Bola,
-    /// The highest bitrate that nine tenths of the estimated throughput allow, or less where the buffer is short.
+    /// The highest bitrate that nine tenths of the estimated throughput allow, or less where the buffer is short. A
+    /// download that would take too long is abandoned for a lower bitrate.
     Throughput,
-    /// BOLA where the buffer is above 10 s, otherwise `throughput`, as in dash.js.
+    /// BOLA where the buffer is above 10 s, otherwise `throughput`, which also abandons downloads, as in dash.js.
     Dynamic,
     /// BBA-0 (Huang and others, 2014): by the buffer alone.
     BufferBased(BufferBounds),
@@ -153,6 +154,10 @@ impl Video {
 }
 
 impl ApplicationKind for Video {
+    fn withdraws(&self) -> bool {
+        true
+    }
+
     fn end(&self, role: Role, _stream: &dyn Fn(&str) -> Pcg64Mcg, stop: Time) -> Box<dyn Application> {
         let video = self.clone();
         match role {
@@ -177,6 +182,14 @@ struct Client {
     next: Time,
 }
 
+impl Client {
+    fn request(&mut self, level: usize, socket: &mut Socket<'_, '_>) {
+        self.size = self.video.bytes(level);
+        self.expected += self.size;
+        socket.write(self.video.request.0 + level as u64);
+    }
+}
+
 impl Application for Client {
     fn on_start(&mut self, socket: &mut Socket<'_, '_>) {
         self.on_timer(socket);
@@ -188,17 +201,23 @@ impl Application for Client {
             return self.player.stop();
         }
         let level = self.player.request(socket.now());
-        self.size = self.video.bytes(level);
-        self.expected += self.size;
-        socket.write(self.video.request.0 + level as u64);
+        self.request(level, socket);
     }
 
     fn on_delivered(&mut self, socket: &mut Socket<'_, '_>) {
-        let now = socket.now();
+        let (now, delivered) = (socket.now(), socket.delivered_bytes());
+        // The rest of a segment that was abandoned may still arrive.
+        let Some(received) = (delivered + self.size).checked_sub(self.expected).filter(|&received| received > 0) else {
+            return;
+        };
         self.player.arrived(now);
-        if socket.delivered_bytes() >= self.expected {
+        if delivered >= self.expected {
             self.player.received(self.size, now);
             self.next = self.player.next_request(now).unwrap_or(Time::NEVER);
+        } else if now < self.stop
+            && let Some(level) = self.player.abandon(received, self.size, now)
+        {
+            self.request(level, socket);
         }
     }
 
@@ -218,7 +237,8 @@ impl Application for Client {
     }
 }
 
-/// A segment of TCP has all bytes of a request, so they arrive together, and only one request is unanswered.
+/// A segment of TCP has all bytes of a request, so they arrive together. Of a request nothing has arrived at the client
+/// before it came here, so that the next request follows it. A request during an answer abandons its rest.
 struct Server {
     video: Video,
     /// Bytes of the requests that were answered.
@@ -232,6 +252,7 @@ impl Application for Server {
         let request = socket.delivered_bytes() - self.taken;
         self.taken += request;
         let level = request.saturating_sub(self.video.request.0) as usize;
+        socket.withdraw();
         socket.write(self.video.bytes(level));
     }
 }

@@ -7,7 +7,7 @@ use forebay_qdisc::Time;
 use forebay_units::{Rate, Span};
 
 use super::Video;
-use super::rules::Rule;
+use super::rules::{Download, Rule};
 
 /// It plays while anything is buffered: from the first segment on, and after a stall from the next one.
 #[derive(Clone, Debug)]
@@ -35,7 +35,12 @@ pub(super) struct Player {
 struct Request {
     at: Time,
     first_byte: Option<Time>,
+    /// When the rule was last asked whether to abandon it.
+    judged: Time,
 }
+
+/// The rule judges a download at most so often, as in sabre.
+const PROGRESS: Span = Span::from_milliseconds(50);
 
 /// The experience of the viewer in the measured interval.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,6 +55,7 @@ struct Seen {
     changes: u64,
     stalls: u64,
     stalled: Span,
+    abandoned: u64,
 }
 
 impl Player {
@@ -94,7 +100,7 @@ impl Player {
             self.level = self.rule.choose(self.buffered().seconds(), self.level);
         }
         self.left -= 1;
-        self.request = Some(Request { at: now, first_byte: None });
+        self.request = Some(Request { at: now, first_byte: None, judged: now });
         self.level
     }
 
@@ -105,10 +111,33 @@ impl Player {
         }
     }
 
+    /// Whether the player abandons the download, of which so many bytes have arrived: the bitrate that it requests in
+    /// its place.
+    pub fn abandon(&mut self, received_bytes: u64, bytes: u64, now: Time) -> Option<usize> {
+        let Some(Request { at, first_byte: Some(first_byte), judged }) = &mut self.request else { return None };
+        if received_bytes >= bytes || now.since(*judged) < PROGRESS {
+            return None;
+        }
+        *judged = now;
+        let level = self.rule.abandons(
+            self.level,
+            &Download {
+                bits: 8.0 * bytes as f64,
+                received_bits: 8.0 * received_bytes as f64,
+                since_request_s: now.since(*at).seconds(),
+                since_first_byte_s: now.since(*first_byte).seconds(),
+            },
+        )?;
+        self.level = level;
+        self.request = Some(Request { at: now, first_byte: None, judged: now });
+        self.seen.abandoned += 1;
+        Some(level)
+    }
+
     /// The segment is complete.
     pub fn received(&mut self, bytes: u64, now: Time) {
         self.play_until(now);
-        let Some(Request { at, first_byte }) = self.request.take() else { return };
+        let Some(Request { at, first_byte, .. }) = self.request.take() else { return };
         let first_byte = first_byte.filter(|&first| first < now).unwrap_or(at);
         let (time, latency) = (now.since(first_byte), first_byte.since(at));
         self.rule.received(8.0 * bytes as f64, time.seconds(), latency.seconds());
@@ -179,7 +208,7 @@ impl Player {
 
     pub fn outcome(&mut self, end: Time) -> Outcome {
         self.play_until(end);
-        let Seen { startup, segments, played, bits, last, changes, stalls, stalled, .. } = self.seen;
+        let Seen { startup, segments, played, bits, last, changes, stalls, stalled, abandoned } = self.seen;
         let startup_s = if last.is_some() { startup.seconds() } else { f64::NAN };
         let [bitrates, buffers] = std::mem::take(&mut self.series);
         Outcome {
@@ -192,6 +221,7 @@ impl Player {
                 ("startup_s", OutcomeValue::Float(startup_s)),
                 ("stalls", OutcomeValue::Count(stalls)),
                 ("stalled_s", OutcomeValue::Float(stalled.seconds())),
+                ("segments_abandoned", OutcomeValue::Count(abandoned)),
             ],
             series: vec![("video_bitrate_bps", bitrates), ("video_buffer_s", buffers)],
         }

@@ -24,22 +24,42 @@ fn value(outcome: &Outcome, name: &str) -> f64 {
 
 /// Plays over a link with this rate at each second, without TCP: after 100 ms the bits arrive at the rate.
 fn over(rule: VideoRule, kbps: impl Fn(f64) -> f64) -> Outcome {
+    over_with(rule, kbps, |_, level, _| level)
+}
+
+/// The same with the bitrate that `replace` gives for a segment whose download the rule abandons.
+fn over_with(
+    rule: VideoRule,
+    kbps: impl Fn(f64) -> f64,
+    replace: impl Fn(&mut Player, usize, Time) -> usize,
+) -> Outcome {
     let video = video(rule);
     let mut player = Player::new(&video);
     let mut now = 0.0;
     while let Some(next) = player.next_request(at(now)) {
-        let level = player.request(next);
-        now = next.since(Time::ZERO).seconds() + 0.1;
-        player.arrived(at(now));
-        let bytes = video.bytes(level);
-        let mut bits = 8.0 * bytes as f64;
-        while bits > 0.0 {
-            let to_next = (1.0 - now.fract()).max(1e-6);
-            let time = (bits / (1e3 * kbps(now))).min(to_next);
-            bits -= 1e3 * kbps(now) * time + 1e-6;
-            now += time;
+        now = next.since(Time::ZERO).seconds();
+        let mut replacement = Some(player.request(next));
+        while let Some(level) = replacement {
+            now += 0.1;
+            player.arrived(at(now));
+            let bytes = video.bytes(level);
+            let mut left = 8.0 * bytes as f64;
+            while left > 0.0 {
+                let to_next = (1.0 - now.fract()).clamp(1e-6, 0.05);
+                let time = (left / (1e3 * kbps(now))).min(to_next);
+                left -= 1e3 * kbps(now) * time + 1e-6;
+                now += time;
+                let received = bytes - (left.max(0.0) / 8.0) as u64;
+                let lower = player.abandon(received, bytes, at(now));
+                replacement = lower.map(|level| replace(&mut player, level, at(now)));
+                if replacement.is_some() {
+                    break;
+                }
+            }
+            if replacement.is_none() {
+                player.received(bytes, at(now));
+            }
         }
-        player.received(bytes, at(now));
     }
     player.outcome(at(now + 60.0))
 }
@@ -68,13 +88,41 @@ fn bitrates_are_those_of_sabre() {
     }
 }
 
+/// A minute at 4000 kb/s, a minute at 800.
+fn in_turns(now: f64) -> f64 {
+    if now % 120.0 < 60.0 { 4000.0 } else { 800.0 }
+}
+
 #[test]
 fn a_link_that_varies_gives_bolas_bitrate_of_sabre() {
-    let kbps = |now: f64| if now % 120.0 < 60.0 { 4000.0 } else { 800.0 };
-    let outcome = over(VideoRule::Bola, kbps);
+    let outcome = over(VideoRule::Bola, in_turns);
     let mean = mean_kbps(&outcome);
     assert!((mean / 2171.8 - 1.0).abs() < 0.03, "{mean}");
     assert_eq!(value(&outcome, "stalls"), 0.0);
+    assert_eq!(value(&outcome, "segments_abandoned"), 0.0);
+}
+
+#[test]
+fn abandoning_for_the_wrong_bitrate_gives_the_stalls_of_sabre() {
+    // sabre chooses again where it means to take the lower bitrate: mostly the one that it has just abandoned.
+    let choose_again = |player: &mut Player, _, now| {
+        player.play_until(now);
+        player.level = player.rule.choose(player.buffered().seconds(), player.level);
+        player.level
+    };
+    let outcome = over_with(VideoRule::Throughput, in_turns, choose_again);
+    let mean = mean_kbps(&outcome);
+    assert!((mean / 1595.9 - 1.0).abs() < 0.03, "{mean}");
+    assert_eq!(value(&outcome, "stalls"), 5.0);
+    assert!((5.0..7.0).contains(&value(&outcome, "stalled_s")), "{} s instead of 6.19", value(&outcome, "stalled_s"));
+}
+
+#[test]
+fn abandoning_for_the_lower_bitrate_prevents_stalls() {
+    let outcome = over(VideoRule::Throughput, in_turns);
+    assert_eq!(value(&outcome, "stalls"), 0.0);
+    // Five falls of the rate, with several bitrates on the way down.
+    assert!((5.0..=25.0).contains(&value(&outcome, "segments_abandoned")));
 }
 
 #[test]

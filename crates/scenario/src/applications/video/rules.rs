@@ -2,8 +2,10 @@
 //!
 //! - BOLA: Spiteri, Urgaonkar, Sitaraman, "BOLA: Near-Optimal Bitrate Adaptation for Online Videos", as the simulator
 //!   sabre by the same authors has it with the option "basic", with its rule against overshooting (BOLA-U).
-//! - Throughput rule, with the rule for a buffer that does not suffice, and the choice between it and BOLA ("dynamic"),
-//!   as in sabre, which follows dash.js. No download is abandoned.
+//! - Throughput rule, with the rules for a buffer that does not suffice and for downloads that take too long, and the
+//!   choice between it and BOLA ("dynamic"), as in sabre, which follows dash.js. The segment that replaces one that was
+//!   abandoned has the bitrate for which it was; sabre means to do so, but chooses again with the estimate of before,
+//!   since it sets another variable than it reads.
 //! - Buffer-based: Huang, Johari, McKeown, Trunnell, Watson, "A Buffer-Based Approach to Rate Adaptation", BBA-0.
 
 use forebay_units::{Rate, Span};
@@ -18,6 +20,10 @@ const SAFETY: f64 = 0.9;
 const BUFFER_SAFETY: f64 = 0.5;
 /// Below this buffer, in seconds, the dynamic rule leaves BOLA if the throughput allows more; above, it may enter.
 const LOW_BUFFER_S: f64 = 10.0;
+/// A download is judged from this time after its request, and abandoned if it would take more than so many times the
+/// playing time of a segment.
+const GRACE_S: f64 = 0.5;
+const MOST_SEGMENT_TIMES: f64 = 1.8;
 /// Half-lives of the estimates in seconds.
 const HALF_LIVES_S: [f64; 2] = [8.0, 3.0];
 
@@ -33,6 +39,15 @@ pub(super) struct Rule {
     bola_level: usize,
     buffer_safety: f64,
     in_bola: bool,
+}
+
+/// A segment that has arrived in part.
+pub(super) struct Download {
+    /// Of the whole segment.
+    pub bits: f64,
+    pub received_bits: f64,
+    pub since_request_s: f64,
+    pub since_first_byte_s: f64,
 }
 
 impl Rule {
@@ -66,6 +81,22 @@ impl Rule {
                 self.by_buffer(level_s, last, reservoir.seconds(), cushion.seconds())
             }
         }
+    }
+
+    /// The lower bitrate for which a download is abandoned, if it is.
+    pub fn abandons(&self, level: usize, download: &Download) -> Option<usize> {
+        let Download { bits, received_bits, since_request_s, since_first_byte_s } = *download;
+        let rule_abandons = matches!(self.kind, VideoRule::Throughput | VideoRule::Dynamic);
+        if !rule_abandons || since_request_s < GRACE_S || since_first_byte_s <= 0.0 {
+            return None;
+        }
+        let (bps, left_bits) = (received_bits / since_first_byte_s, bits - received_bits);
+        if since_request_s + left_bits / bps <= MOST_SEGMENT_TIMES * self.segment_s {
+            return None;
+        }
+        let lower = self.sustained_at(SAFETY * bps);
+        let is_less = || bits * self.bitrates_bps[lower] / self.bitrates_bps[level] < left_bits;
+        (lower < level && is_less()).then_some(lower)
     }
 
     fn top(&self) -> usize {
