@@ -187,7 +187,7 @@ test: ## Run all checks and tests, like CI
 
 .PHONY: test-rust
 test-rust: ## The tests of the crates
-	cargo test --locked --workspace --exclude forebay-py --quiet
+	cargo test --locked --workspace --exclude forebay-py $(XTASK_FEATURES) --quiet
 
 .PHONY: test-python
 test-python: build lab ## The tests of the package, the command line and the guide
@@ -202,6 +202,7 @@ fmt:
 
 # Not `cargo xtask`, which builds nearly all crates for itself: with the features of the whole workspace, they are those
 # of `test-rust`. Where the lab can be built, all have what it needs, so that no target builds another program.
+# All builds have the same: with others, Cargo compiles the macros and then everything a second time.
 XTASK_FEATURES = $(if $(shell lab/lacks.sh),,--features xtask/lab)
 XTASK = cargo build --locked --quiet --workspace --exclude forebay-py --bin xtask $(XTASK_FEATURES) && target/debug/xtask
 
@@ -209,11 +210,11 @@ walls tidy prose:
 	$(XTASK) $@
 
 clippy: $(VENV)/.installed
-	PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo clippy --locked --workspace --all-targets --quiet -- --deny warnings
+	PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo clippy --locked --workspace --all-targets $(XTASK_FEATURES) --quiet -- --deny warnings
 
 links:
 	RUSTDOCFLAGS="--deny rustdoc::broken_intra_doc_links --allow rustdoc::private_intra_doc_links" \
-		cargo doc --locked --workspace --exclude forebay-py --lib --no-deps --document-private-items --quiet
+		cargo doc --locked --workspace --exclude forebay-py $(XTASK_FEATURES) --lib --no-deps --document-private-items --quiet
 
 ruff: $(VENV)/.installed
 	$(BIN)/ruff format --check --quiet
