@@ -4,6 +4,7 @@
 //! under disciplines), and `forwarding` is its table. An `adapter` is the end node: `transmit` has virtual output
 //! queues with rate limiters, `receive` is the receive buffer, `frames` generates traffic, and `attached` has the
 //! endpoints behind it. Both use `pause` and `control` frames.
+//! A `watchdog` of a switch ends pauses without end.
 //!
 //! The frames of a flow come from a generator of its adapter or from an endpoint of any transport behind it. Control
 //! frames (messages of congestion management, PAUSE) have flow numbers of their own: see [`control::ControlRows`].
@@ -24,3 +25,4 @@ pub(crate) mod receive;
 pub(crate) mod switch;
 pub(crate) mod transmit;
 pub(crate) mod voq;
+pub(crate) mod watchdog;

@@ -32,7 +32,7 @@ pub(crate) mod watch;
 pub use crossbar::{CrossbarSpec, Inputs};
 pub use detour::RouteChange;
 pub use distribution::{CdfPoint, Distribution};
-pub use ethernet::{AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl};
+pub use ethernet::{AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl, WatchdogSpec};
 pub use flow::{Call, FlowSpec, Message, Ping, RdmaTransport, TcpData, Transfers, Transport};
 pub use impairments::{ChosenPackets, DelayStep, Impairments, Jitter, LossModel, PacketOrder, Slots};
 pub use link::{LinkId, LinkSpec, Opportunities, ServiceStep};

@@ -7,13 +7,13 @@ mod support;
 
 use forebay_engine::{
     AdapterSpec, Arbiter, Distribution, EthernetSwitchSpec, FlowControl, FlowSpec, FrameArrivals, LinkSpec, Network,
-    NetworkBuilder, NodeSpec, OnOff, Packet, Probes, RunResult, ServiceStep, Transport,
+    NetworkBuilder, NodeSpec, OnOff, Packet, Probes, RunResult, ServiceStep, Transport, WatchdogSpec,
 };
 use forebay_qdisc::{Queue, Rate, Span, Time};
 use forebay_records::Column;
 use forebay_switching::congestion::CongestionManagement;
 use forebay_switching::{
-    BufferPolicyConfig, LongestQueueDropConfig, OutputLimit, PartitionsConfig, PauseConfig, SharedMemory,
+    BufferPolicyConfig, HeadroomPoolConfig, LongestQueueDropConfig, OutputLimit, PartitionsConfig, PauseConfig, SharedMemory,
     SharedMemoryConfig,
 };
 use forebay_units::Bytes;
@@ -38,6 +38,7 @@ struct Tree {
     forwarding_ns: u64,
     switch_memory: SharedMemoryConfig,
     switch_control: FlowControl,
+    watchdog: Option<WatchdogSpec>,
     adapter_control: FlowControl,
     arbiter: Arbiter,
     strict_priority: bool,
@@ -70,6 +71,7 @@ impl Default for Tree {
             forwarding_ns: 0,
             switch_memory: SharedMemoryConfig { share: Bytes(100_000), policy: BufferPolicyConfig::default() },
             switch_control: pause(80_000, 60_000),
+            watchdog: None,
             adapter_control: pause(140_000, 130_000),
             arbiter: Arbiter::Fifo,
             strict_priority: false,
@@ -137,8 +139,7 @@ impl Tree {
     }
 
     fn has_class_queues(&self) -> bool {
-        let stops_classes = |control| matches!(control, FlowControl::Priority(_));
-        self.strict_priority || stops_classes(self.switch_control) || stops_classes(self.adapter_control)
+        self.strict_priority || self.switch_control.is_by_class() || self.adapter_control.is_by_class()
     }
 
     fn network(&self) -> Network {
@@ -150,6 +151,7 @@ impl Tree {
             let spec = EthernetSwitchSpec {
                 memory: self.switch_memory,
                 flow_control: self.switch_control,
+                watchdog: self.watchdog,
                 reaction: Span::from_nanoseconds(self.reaction_ns),
                 arbiter: self.arbiter,
                 strict_priority: self.strict_priority,
@@ -334,6 +336,21 @@ fn flow_control() -> impl Strategy<Value = FlowControl> {
     ]
 }
 
+/// As [`flow_control`], or as the policy decides, if it does.
+fn switch_control() -> impl Strategy<Value = FlowControl> {
+    prop_oneof![flow_control(), any::<bool>().prop_map(|by_class| FlowControl::OfBuffer { by_class })]
+}
+
+fn watchdog() -> impl Strategy<Value = Option<WatchdogSpec>> {
+    let span = || (1_u64..60).prop_map(Span::from_microseconds);
+    let spec = (span(), span(), span(), any::<bool>());
+    let spec = spec.prop_map(|(poll, detection, restoration, drops)| {
+        let poll = poll.min(detection);
+        WatchdogSpec { poll, detection, restoration, drops }
+    });
+    prop::option::of(spec)
+}
+
 fn span_ns(largest: u64) -> impl Strategy<Value = u64> {
     // Whole frames and halves of them, so that many things happen at the same time.
     prop_oneof![Just(0), Just(600), Just(1200), 0..largest]
@@ -351,10 +368,16 @@ fn tree() -> impl Strategy<Value = Tree> {
     );
     let limits = [Some(OutputLimit::Static(Bytes(30_000))), Some(OutputLimit::Dynamic(0.3))];
     let limited = limits.map(|output_limit| BufferPolicyConfig::Partitions(PartitionsConfig { output_limit }));
-    let policies: Vec<_> = BufferPolicyConfig::every().into_iter().chain(limited).collect();
+    let pool = |headroom, alpha| {
+        let (reserve, resume_offset) = (Bytes(1000), Bytes(500));
+        HeadroomPoolConfig { headroom: Bytes(headroom), alpha, reserve, resume_offset, ..HeadroomPoolConfig::default() }
+    };
+    let pools = [(1000, 0.1), (20_000, 0.02), (60_000, 2.0)].map(|(headroom, alpha)| pool(headroom, alpha));
+    let pools = pools.map(BufferPolicyConfig::HeadroomPool);
+    let policies: Vec<_> = BufferPolicyConfig::every().into_iter().chain(limited).chain(pools).collect();
     let devices = (
         prop::sample::select(policies),
-        flow_control(),
+        (switch_control(), watchdog()),
         flow_control(),
         prop::sample::select(vec![Arbiter::Fifo, Arbiter::RoundRobin]),
         any::<bool>(),
@@ -373,8 +396,9 @@ fn tree() -> impl Strategy<Value = Tree> {
     );
     (network, devices, traffic).prop_map(|(network, devices, traffic)| {
         let (parents, shortcut, nodes, link_megabits, propagation_ns, reaction_ns, forwarding_ns) = network;
-        let (policy, switch_control, adapter_control, arbiter, strict_priority, voq_limit, limiters, congestion) =
-            devices;
+        let (policy, of_switch, adapter_control, arbiter, strict_priority, voq_limit, limiters, congestion) = devices;
+        let (switch_control, watchdog) = of_switch;
+        let decides = matches!(policy, BufferPolicyConfig::HeadroomPool(_));
         let ((load, constant, on_off), frame_bytes, service, sampled, seed, (has_endpoints, discipline)) = traffic;
         let no_scheme = congestion.is_none();
         Tree {
@@ -387,7 +411,11 @@ fn tree() -> impl Strategy<Value = Tree> {
             reaction_ns,
             forwarding_ns,
             switch_memory: SharedMemoryConfig { share: Bytes(100_000), policy },
-            switch_control,
+            switch_control: match switch_control {
+                FlowControl::OfBuffer { .. } if !decides => FlowControl::None,
+                control => control,
+            },
+            watchdog,
             adapter_control,
             arbiter,
             strict_priority,

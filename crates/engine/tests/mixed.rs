@@ -39,6 +39,7 @@ fn network(
     let switch = EthernetSwitchSpec {
         memory: SharedMemoryConfig { share: Bytes(100_000), policy: BufferPolicyConfig::default() },
         flow_control,
+        watchdog: None,
         reaction: Span::ZERO,
         arbiter: Arbiter::Fifo,
         strict_priority: false,

@@ -10,6 +10,7 @@ pub(crate) mod ethernet;
 mod flows;
 mod frames;
 pub(crate) mod graph;
+pub(crate) mod headroom;
 pub(crate) mod home;
 mod links;
 mod paths;

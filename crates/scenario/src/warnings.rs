@@ -1,5 +1,6 @@
 //! Warnings about simplifications that follow from the scenario alone.
 
+mod headroom;
 mod sizes;
 mod small_queues;
 mod telemetry;
@@ -26,6 +27,7 @@ pub(crate) fn warnings(spec: &ScenarioSpec, writes_files: bool) -> Vec<Warning> 
         unreachable_hosts(spec),
         traces(spec, writes_files),
         lossy_ethernet(spec),
+        headroom::too_little(spec),
         small_queues,
         telemetry::silent_ports(spec),
         trimming::queues_that_drop(spec),

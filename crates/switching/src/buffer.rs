@@ -1,7 +1,7 @@
 //! The interface of a buffer policy, and its choice by configuration.
 //!
 //! A switch has one [`Memory`], which counts bytes by input, class and output. A policy decides which frames it takes
-//! in. PAUSE is independent of it: it stops the feeder of an input that holds too much.
+//! in. PAUSE stops the feeder of an input that holds too much: by its watermarks, or as the policy decides.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -9,12 +9,14 @@ use alloc::vec::Vec;
 use forebay_units::{Rate, Time};
 
 use crate::ParameterError;
+use crate::pause::PauseLevel;
 use crate::shared_memory::{Memory, MemoryFull};
 
 pub(crate) mod abm;
 pub(crate) mod complete_sharing;
 pub(crate) mod dynamic_threshold;
 pub(crate) mod fab;
+pub(crate) mod headroom_pool;
 pub(crate) mod longest_queue_drop;
 pub(crate) mod partitions;
 mod queue_bytes;
@@ -65,7 +67,7 @@ pub trait BufferPolicy: Send + core::fmt::Debug {
         false
     }
 
-    /// Whether frames may be refused while no input exceeds its share. Then PAUSE does not prevent losses.
+    /// Whether frames may be refused while no input exceeds its share. Then watermarks of PAUSE do not prevent losses.
     fn limits_outputs(&self) -> bool;
 
     /// The most bytes that an output may hold now.
@@ -82,6 +84,25 @@ pub trait BufferPolicy: Send + core::fmt::Debug {
     /// A frame, or a part of it, has left the memory. `sent` is the end of its transmission, or `None` if it was
     /// dropped. For policies with state of their own. Times of one output do not decrease.
     fn release(&mut self, _frame: Frame, _sent: Option<Time>, _memory: &Memory) {}
+
+    /// Sets the rates of the links that feed the inputs, as far as they are known. `by_class`: PAUSE stops single classes.
+    /// For policies with state of inputs. The memory is empty.
+    fn feed(&mut self, _links: &[Option<Rate>], _by_class: bool, _memory: &Memory) {}
+
+    /// Whether the policy decides when PAUSE stops a feeder: [`BufferPolicy::pause_level`].
+    fn decides_pause(&self) -> bool {
+        false
+    }
+
+    /// Whether the feeder of an input must stop a class, or may continue it.
+    fn pause_level(&self, _input: usize, _class: usize) -> PauseLevel {
+        PauseLevel::default()
+    }
+
+    /// The bytes of a class that an input must release, whatever others do, before its stopped feeder may continue.
+    fn excess(&self, _input: usize, _class: usize) -> u64 {
+        0
+    }
 
     /// Whether frames in the memory may make room for others: [`BufferPolicy::victim`].
     fn pushes_out(&self) -> bool {
@@ -165,6 +186,8 @@ buffer_policies! {
     DynamicThreshold, "dynamic_threshold", dynamic_threshold::DynamicThresholdConfig;
     /// As `dynamic_threshold`, with a larger multiple for the frames of short flows.
     Fab, "fab", fab::FabConfig;
+    /// Each input has headroom for itself, and may hold a multiple of the shared memory that is free; PAUSE follows it.
+    HeadroomPool, "headroom_pool", headroom_pool::HeadroomPoolConfig;
     /// All ports share the whole memory; if it is full, the longest queue loses its last frame.
     LongestQueueDrop, "longest_queue_drop", longest_queue_drop::LongestQueueDropConfig;
 }

@@ -50,6 +50,7 @@ pub use buffer::abm::AbmConfig;
 pub use buffer::complete_sharing::CompleteSharingConfig;
 pub use buffer::dynamic_threshold::DynamicThresholdConfig;
 pub use buffer::fab::FabConfig;
+pub use buffer::headroom_pool::HeadroomPoolConfig;
 pub use buffer::longest_queue_drop::LongestQueueDropConfig;
 pub use buffer::partitions::{OutputLimit, PartitionsConfig};
 pub use buffer::{Arriving, BufferPolicy, BufferPolicyConfig, Frame};
@@ -66,7 +67,7 @@ pub use occupancy::Occupancy;
 pub use paths::{
     Carried, EqualPaths, LeafSpineNode, NodePolicy, PathPacket, PathPolicy, PathPolicyConfig, StatefulPolicy,
 };
-pub use pause::{PAUSE_QUANTUM_BITS, PauseConfig, PauseReceiver, PauseSender, SHORTEST_FRAME, headroom};
+pub use pause::{PAUSE_QUANTUM_BITS, PauseConfig, PauseLevel, PauseReceiver, PauseSender, SHORTEST_FRAME, headroom};
 pub use pim::PimConfig;
 pub use rand_core::Rng;
 pub use rate_limiter::RateLimiter;

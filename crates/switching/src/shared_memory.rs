@@ -7,9 +7,10 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use forebay_units::{Bytes, Time};
+use forebay_units::{Bytes, Rate, Time};
 
 use crate::buffer::{Arriving, BufferPolicy, BufferPolicyConfig, Frame};
+use crate::pause::PauseLevel;
 use crate::{ParameterError, require};
 
 /// The memory of a switch and its policy.
@@ -144,13 +145,35 @@ impl SharedMemory {
     pub(crate) fn with_policy(
         ports: usize,
         share: Bytes,
-        policy: Box<dyn BufferPolicy>,
+        mut policy: Box<dyn BufferPolicy>,
     ) -> Result<Self, ParameterError> {
         require(share.0 > 0, "memory", "be more than 0")?;
         require(share.0.checked_mul(ports as u64).is_some(), "memory", "be less than 2^64 bytes in all")?;
         let port = PortMemory { watched: u64::MAX, ..PortMemory::default() };
         let memory = Memory { ports: vec![port; ports], total: 0, share: share.0 };
+        policy.feed(&vec![None; ports], false, &memory);
         Ok(Self { memory, isolates_inputs: policy.isolates_inputs(), policy })
+    }
+
+    /// The same, empty, with the rates of the links that feed the inputs. `by_class`: PAUSE stops single classes.
+    #[must_use]
+    pub fn fed_by(mut self, links: &[Rate], by_class: bool) -> Self {
+        let links: Vec<Option<Rate>> = links.iter().copied().map(Some).collect();
+        self.policy.feed(&links, by_class, &self.memory);
+        self
+    }
+
+    /// Whether the feeder of an input must stop a class or may continue it, if the policy decides that.
+    #[must_use]
+    pub fn pause_level(&self, input: usize, class: usize) -> Option<PauseLevel> {
+        self.policy.decides_pause().then(|| self.policy.pause_level(input, class))
+    }
+
+    /// The bytes of a class that an input must release, whatever others do, before its feeder may continue, if the
+    /// policy decides about that.
+    #[must_use]
+    pub fn excess(&self, input: usize, class: usize) -> Option<u64> {
+        self.policy.decides_pause().then(|| self.policy.excess(input, class))
     }
 
     /// Number of bytes held that came by `input` from which on the exact level is watched.

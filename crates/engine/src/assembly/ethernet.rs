@@ -87,7 +87,7 @@ impl Maker<'_> {
                 return Err(RunError::Invariant(format!("`{name}` sends PAUSE to a node that does not obey it")));
             }
         }
-        let pause_by_class = flow_controls.into_iter().any(|(_, control)| matches!(control, FlowControl::Priority(_)));
+        let pause_by_class = flow_controls.into_iter().any(|(_, control)| control.is_by_class());
         let mut outputs = vec![Vec::new(); self.graph.kinds.len()];
         for (flow, number) in self.flows.iter().zip(0_usize..) {
             let [data, acks] = Stream::of(flow);
@@ -141,6 +141,8 @@ impl Maker<'_> {
         let links = self.port_links(node)?;
         let ports = links.len();
         let memory = SharedMemory::new(ports, spec.memory).map_err(|error| RunError::Invariant(error.to_string()))?;
+        let rates: Vec<Rate> = links.iter().map(|&(_, incoming)| self.link_rate(incoming)).collect();
+        let memory = memory.fed_by(&rates, spec.flow_control.is_by_class());
         let flows = self.flows;
         let is_generated = |number: usize| matches!(flows.get(number).transport, Transport::Frames { .. });
         let mut forwarding: Vec<ForwardingEntry> =

@@ -5,8 +5,9 @@ use forebay_switching::congestion::{CONTROL_FRAME_BYTES, Message};
 
 use crate::driver::node::Channels;
 use crate::driver::ring::Ring;
+use crate::ethernet::class_turns::Classes;
 use crate::ethernet::pause::{PauseRx, PauseTx};
-use crate::observe::reported::PortReport;
+use crate::observe::reported::{PortReport, WatchdogReport};
 use crate::packet::{FlowId, Packet, PacketFields, flags};
 use crate::spec::LinkId;
 
@@ -77,6 +78,10 @@ pub(crate) struct ControlPort {
     /// To sources.
     pub messages: Ring<Packet>,
     pub report: PortReport,
+    /// Classes in a storm of PAUSE.
+    pub storms: Classes,
+    /// Classes whose frames are dropped for that.
+    pub dropped: Classes,
     /// Pause time before the end of the warm-up.
     paused_before: Span,
 }
@@ -84,7 +89,7 @@ pub(crate) struct ControlPort {
 impl ControlPort {
     pub fn new(orders: PauseTx, obeyed: PauseRx) -> Self {
         let (messages, report) = (Ring::default(), PortReport::default());
-        Self { orders, obeyed, messages, report, paused_before: Span::ZERO }
+        Self { orders, obeyed, messages, report, storms: 0, dropped: 0, paused_before: Span::ZERO }
     }
 
     /// Whether a control frame waits that goes ahead of data.
@@ -100,8 +105,23 @@ impl ControlPort {
         Some(rows.pause(link, order, now))
     }
 
+    /// Sets whether a class is in a storm.
+    pub fn set_storm(&mut self, class: u8, is_storm: bool, now: Time) {
+        let bit = 1 << class;
+        if is_storm
+            && self.storms & bit == 0
+            && let Some(watchdog) = &mut self.report.watchdog
+        {
+            watchdog.storms += 1;
+            watchdog.first.get_or_insert((now, class));
+        }
+        self.storms = if is_storm { self.storms | bit } else { self.storms & !bit };
+    }
+
     pub fn begin_measurement(&mut self, now: Time) {
-        (self.report, self.paused_before) = (PortReport::default(), self.obeyed.stopped(now));
+        let watchdog = self.report.watchdog.map(|before| WatchdogReport { first: before.first, ..Default::default() });
+        self.report = PortReport { watchdog, ..PortReport::default() };
+        self.paused_before = self.obeyed.stopped(now);
     }
 
     /// The report of the measured interval.

@@ -98,6 +98,40 @@ impl DisciplineQueues {
         counters.departure_at(row(forwarding, &packet), packet.time, now);
         Some(packet)
     }
+
+    /// The link is free. Drops what the classes have to send. Returns the number of packets.
+    pub fn discard(
+        &mut self,
+        classes: Classes,
+        now: Time,
+        record: &mut QueueRecord,
+        forwarding: &[ForwardingEntry],
+    ) -> u64 {
+        let QueueRecord { counters, rng, recorder, .. } = record;
+        let Self { queues, freed, held, .. } = self;
+        let mut dropped = 0;
+        loop {
+            let Backlog { packets, bytes } = queues.backlog();
+            counters.waited(packets, bytes, self.integrated, now);
+            self.integrated = now;
+            if let Some(recorder) = recorder {
+                recorder.lock().departures_are_drops = true;
+            }
+            let mut sink =
+                Counting { counters: &mut *counters, forwarding, channels: None, now, arriving: None, freed, held };
+            // The last call notes that nothing is being sent.
+            let next = queues.dequeue(&mut Cx { now, rng, sink: &mut sink }, |queues| {
+                (0..queues.len()).find(|&class| classes & 1 << class != 0 && queues.may_send(class, now))
+            });
+            if let Some(recorder) = recorder {
+                recorder.lock().departures_are_drops = false;
+            }
+            let Some((_, packet)) = next else { break };
+            sink.dropped(packet, DropReason::Forced, true);
+            dropped += 1;
+        }
+        dropped
+    }
 }
 
 /// The classes of `queues` for which `is_in` holds.

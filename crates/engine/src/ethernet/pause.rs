@@ -1,9 +1,10 @@
 //! PAUSE at a port: its orders to its neighbour, and those that it obeys.
 
 use forebay_qdisc::{Rate, Span, Time};
-use forebay_switching::{PauseReceiver, PauseSender, SharedMemory};
+use forebay_switching::{PauseConfig, PauseLevel, PauseReceiver, PauseSender, SharedMemory};
 
 use crate::driver::ring::Ring;
+use crate::ethernet::class_turns::Classes;
 use crate::ethernet::control::PauseFrame;
 use crate::observe::deadlock::Stops;
 use crate::observe::pause_recorder::PauseRecorder;
@@ -11,7 +12,7 @@ use crate::observe::watched::PauseLog;
 use crate::spec::{FlowControl, Watch};
 
 /// The classes of IEEE 802.1Q, one bit each.
-pub(crate) const EVERY_CLASS: u8 = 0xff;
+pub(crate) const EVERY_CLASS: Classes = 0xff;
 
 /// Decides when the feeder of a buffer must stop and may continue.
 #[derive(Debug)]
@@ -22,6 +23,10 @@ pub(crate) struct PauseTx {
     /// The time at which to repeat a PAUSE frame. [`Time::NEVER`] while nothing is stopped.
     poll_at: Time,
     any_pending: bool,
+    /// `None` without them: [`PauseTx::decide`] is called in place of [`PauseTx::watch`].
+    watermarks: Option<PauseConfig>,
+    /// Classes of which memory has been released while a feeder was stopped, since [`PauseTx::take_released`].
+    released: Classes,
     /// One for all classes, or one per class. Empty without flow control.
     senders: Vec<PauseSender>,
     /// For each sender, the pause time to be sent.
@@ -31,14 +36,25 @@ pub(crate) struct PauseTx {
 impl PauseTx {
     /// The buffer is fed by a link of this rate.
     pub fn new(flow_control: FlowControl, rate: Rate) -> Self {
-        let (senders, high) = match flow_control {
-            FlowControl::None => (Vec::new(), u64::MAX),
-            FlowControl::Pause(config) => (vec![PauseSender::new(config, rate)], config.high.0),
-            FlowControl::Priority(config) => {
-                (vec![PauseSender::new(config, rate); SharedMemory::CLASSES], config.high.0)
-            }
+        let (watermarks, high) = match flow_control {
+            FlowControl::None => (None, u64::MAX),
+            FlowControl::Pause(config) | FlowControl::Priority(config) => (Some(config), config.high.0),
+            FlowControl::OfBuffer { .. } => (None, 0),
         };
-        Self { pending: vec![None; senders.len()], senders, any_pending: false, high, poll_at: Time::NEVER }
+        let senders = match flow_control {
+            FlowControl::None => 0,
+            _ if flow_control.is_by_class() => SharedMemory::CLASSES,
+            _ => 1,
+        };
+        Self {
+            high,
+            poll_at: Time::NEVER,
+            any_pending: false,
+            watermarks,
+            released: 0,
+            senders: vec![PauseSender::new(rate); senders],
+            pending: vec![None; senders],
+        }
     }
 
     /// To be called after each change of the buffer and at [`PauseTx::poll_at`]. The buffer holds `used` bytes, of
@@ -53,13 +69,42 @@ impl PauseTx {
     #[cold]
     #[inline(never)]
     fn order(&mut self, class: usize, used: u64, of_class: u64, now: Time) {
-        let (index, used) = if self.senders.len() == 1 { (0, used) } else { (class, of_class) };
+        let used = if self.senders.len() == 1 { used } else { of_class };
+        if let Some(watermarks) = self.watermarks {
+            self.decide(class, watermarks.level(used), now);
+        }
+    }
+
+    /// The buffer is at this level in `class`.
+    pub fn decide(&mut self, class: usize, level: PauseLevel, now: Time) {
+        let index = if self.senders.len() == 1 { 0 } else { class };
         if let Some(sender) = self.senders.get_mut(index)
-            && let Some(quanta) = sender.update(used, now)
+            && let Some(quanta) = sender.update(level, now)
         {
             self.pending[index] = Some(quanta);
             self.any_pending = true;
             self.poll_at = self.senders.iter().map(PauseSender::poll_at).min().unwrap_or(Time::NEVER);
+        }
+    }
+
+    /// Memory of a class has been released. Returns whether the feeder may wait for that.
+    pub fn note_release(&mut self, class: usize) -> bool {
+        self.released |= u8::from(self.has_stopped()) << class;
+        self.has_stopped()
+    }
+
+    /// Whether a feeder may wait for a look at [`PauseTx::take_released`].
+    pub fn has_released(&self) -> bool {
+        self.released != 0
+    }
+
+    /// The classes for which to decide at `now` whether the feeder may continue, or is told again to stop.
+    pub fn take_released(&mut self, now: Time) -> Classes {
+        let released = std::mem::take(&mut self.released);
+        match self.poll_at {
+            Time::NEVER => 0,
+            at if at <= now => EVERY_CLASS,
+            _ => released,
         }
     }
 
@@ -120,6 +165,10 @@ pub(crate) struct PauseRx {
     stopped_until: Time,
     /// Delay from the arrival of a PAUSE frame to its effect.
     reaction: Span,
+    /// Classes that are not stopped, whatever PAUSE frames say.
+    ignored: Classes,
+    /// Classes that PAUSE frames have stopped since [`PauseRx::take_heard`].
+    heard: Classes,
     /// PAUSE frames that have no effect yet, with the time of their effect.
     coming: Ring<(Time, PauseFrame)>,
     /// Records the pauses, if that is asked for.
@@ -134,6 +183,8 @@ impl PauseRx {
             receivers: vec![PauseReceiver::new(rate); receivers],
             stopped_until: Time::ZERO,
             reaction,
+            ignored: 0,
+            heard: 0,
             coming: Ring::default(),
             recorder: None,
         }
@@ -169,18 +220,38 @@ impl PauseRx {
             && at <= now
         {
             self.coming.pop();
-            let alone = self.receivers.len() == 1;
-            for (class, receiver) in self.receivers.iter_mut().enumerate() {
-                if alone || order.classes & 1 << class != 0 {
-                    let before = receiver.until();
-                    receiver.receive(order.quanta, now);
-                    if let Some(recorder) = &mut self.recorder {
-                        recorder.order(class, before, receiver.until(), now);
-                    }
+            let classes = if self.receivers.len() == 1 { EVERY_CLASS } else { order.classes };
+            self.heard |= if order.quanta > 0 { classes } else { 0 };
+            self.apply(classes & !self.ignored, order.quanta, now);
+        }
+    }
+
+    /// A pause time holds for `classes` from `now` on.
+    fn apply(&mut self, classes: Classes, quanta: u16, now: Time) {
+        for (class, receiver) in self.receivers.iter_mut().enumerate() {
+            if classes & 1 << class != 0 {
+                let before = receiver.until();
+                receiver.receive(quanta, now);
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.order(class, before, receiver.until(), now);
                 }
             }
         }
         self.stopped_until = self.receivers.iter().map(PauseReceiver::until).max().unwrap_or(now);
+    }
+
+    /// From `now` on only these classes send whatever PAUSE frames say.
+    pub fn ignore(&mut self, classes: Classes, now: Time) {
+        let classes = if self.receivers.len() == 1 && classes != 0 { EVERY_CLASS } else { classes };
+        let more = classes & !std::mem::replace(&mut self.ignored, classes);
+        if more != 0 {
+            self.apply(more, PauseSender::GO, now);
+        }
+    }
+
+    /// The classes that PAUSE frames have stopped since the call before.
+    pub fn take_heard(&mut self) -> Classes {
+        std::mem::take(&mut self.heard)
     }
 
     /// Whether every class may send.

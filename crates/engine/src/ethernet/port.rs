@@ -359,7 +359,10 @@ impl SwitchPort {
             return self.next_managed_turn(now);
         }
         if self.queues.occupied() == 0 {
-            self.open_from = self.control.obeyed.free_from();
+            // What is dropped must not be committed.
+            if self.control.dropped == 0 {
+                self.open_from = self.control.obeyed.free_from();
+            }
             return Time::NEVER;
         }
         // A free port has been paused by the neighbour, until a PAUSE frame or a timeout.

@@ -22,6 +22,7 @@ use crate::ethernet::control::{ControlRows, PauseFrame};
 use crate::ethernet::departures::Departure;
 use crate::ethernet::forwarding::ForwardingEntry;
 use crate::ethernet::port::SwitchPort;
+use crate::ethernet::watchdog::Watchdog;
 use crate::observe::interval::Checkpoints;
 use crate::observe::reported::ControlCount;
 use crate::packet::{Packet, flags};
@@ -29,7 +30,9 @@ use crate::spec::{EthernetSwitchSpec, FlowControl};
 
 mod arrivals;
 mod end;
+mod policy_pause;
 mod push_out;
+mod storms;
 mod turns;
 
 /// The switch at work. Hot fields first.
@@ -63,8 +66,11 @@ pub(crate) struct EthernetSwitch {
     control_count: ControlCount,
     /// Outputs of frames that may take several; `None` without such frames.
     paths: Option<Box<NodeTable>>,
-    /// At this use of an input's memory its feeder may continue. 0: no flow control.
+    /// At this use of an input's memory its feeder may continue. 0: no flow control by watermarks.
     low_watermark: u64,
+    watchdog: Option<Box<Watchdog>>,
+    /// Whether the buffer policy decides when feeders stop.
+    stops_by_policy: bool,
 }
 
 impl EthernetSwitch {
@@ -97,15 +103,21 @@ impl EthernetSwitch {
             checkpoints,
             control_count: ControlCount::default(),
             paths: None,
+            watchdog: None,
+            stops_by_policy: matches!(spec.flow_control, FlowControl::OfBuffer { .. }),
             low_watermark: match spec.flow_control {
-                FlowControl::None => 0,
+                FlowControl::None | FlowControl::OfBuffer { .. } => 0,
                 FlowControl::Pause(config) | FlowControl::Priority(config) => config.low.0,
             },
         };
+        if let Some(spec) = spec.watchdog {
+            switch.watchdog = Some(Box::new(Watchdog::new(spec, switch.ports.len())));
+            switch.ports.iter_mut().for_each(|port| port.control.report.watchdog = Some(Default::default()));
+        }
         for (input, port) in switch.ports.iter().enumerate() {
             switch.memory.watch(input, port.control.orders.watches_from());
         }
-        switch.plan_upkeep();
+        switch.plan_upkeep(Time::ZERO);
         switch
     }
 
@@ -206,9 +218,17 @@ impl EthernetSwitch {
 
     #[cold]
     fn order(&mut self, input: usize, class: usize, now: Time, begun: Time, channels: &mut Channels) {
+        if self.stops_by_policy {
+            return self.note_release(input, class, now);
+        }
         let (used, of_class) = (self.memory.of_input(input), self.memory.of_input_class(input, class));
+        self.ports[input].control.orders.watch(class, used, of_class, now);
+        self.send_orders(input, now, begun, channels);
+    }
+
+    /// Sends PAUSE to the feeder of `input` if it has been decided on.
+    fn send_orders(&mut self, input: usize, now: Time, begun: Time, channels: &mut Channels) {
         let orders = &mut self.ports[input].control.orders;
-        orders.watch(class, used, of_class, now);
         self.memory.watch(input, orders.watches_from());
         if !orders.is_pending() {
             return;
@@ -242,6 +262,9 @@ impl EthernetSwitch {
     fn look_at(&mut self, number: usize, now: Time, channels: &mut Channels) {
         // If this port ends a transmission at `now`, its own turn handles the feeder that waits for it.
         self.release(number, if self.has_stopped { just_before(now) } else { now });
+        if self.ports[number].control.dropped != 0 {
+            self.discard(number, now, channels);
+        }
         let port = &mut self.ports[number];
         if port.control.waits() {
             port.revoke(now);

@@ -45,6 +45,7 @@ fn spec(flow_control: FlowControl, strict_priority: bool) -> EthernetSwitchSpec 
     EthernetSwitchSpec {
         memory: SharedMemoryConfig { share: Bytes(4500), policy: BufferPolicyConfig::default() },
         flow_control,
+        watchdog: None,
         reaction: Span::ZERO,
         arbiter: Arbiter::Fifo,
         strict_priority,

@@ -57,7 +57,7 @@ impl SharedRecorder {
     pub fn new(watch: &Watch, place: usize, rate: Rate) -> Self {
         let log = EventLog::new(watch);
         let (queued, marked) = (BTreeMap::new(), BTreeMap::new());
-        let recorder = PacketRecorder { place, rate, log, queued, marked, next: 0, has_begun: false };
+        let recorder = PacketRecorder { place, rate, log, queued, marked, next: 0, has_begun: false, departures_are_drops: false };
         Self(Arc::new(Mutex::new(recorder)))
     }
 
@@ -79,6 +79,8 @@ pub(crate) struct PacketRecorder {
     /// The number of the next packet.
     next: u64,
     has_begun: bool,
+    /// Whether packets that leave the queue are dropped.
+    pub departures_are_drops: bool,
 }
 
 impl PacketRecorder {
@@ -110,6 +112,7 @@ impl PacketRecorder {
     /// A packet leaves the queue.
     pub fn leave(&mut self, key: PacketKey, event: PacketEvent, now: Time) {
         self.advance(now);
+        let event = if self.departures_are_drops { PacketEvent::DroppedLater } else { event };
         if let Some((packet, traits)) = self.find(key) {
             self.queued.remove(&(key, packet));
             self.log.add(now, Recorded { packet, traits, event });

@@ -372,6 +372,7 @@ impl Report {
     fn warnings(&self) -> Vec<Warning> {
         let mut warnings = warnings::of_lockstep(&self.queues, &self.queue_flows, &self.outcomes.flows(&self.labels));
         warnings.extend(warnings::of_device_queues(&self.device_drops));
+        warnings.extend(warnings::of_storms(&self.queues));
         warnings.extend(warnings::of_waiting_transfers(&self.transfers, &self.labels));
         warnings.extend(ranks::waiting(&self.ranks, &self.labels, |flow| {
             self.flows.has_started(self.labels.rows.of(flow as usize))

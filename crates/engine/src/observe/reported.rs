@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use forebay_qdisc::{Backlog, Rate, Span};
+use forebay_qdisc::{Backlog, Rate, Span, Time};
 use forebay_records::StringColumn;
 
 use crate::observe::loss_counters::{LinkLosses, LossCounters};
@@ -175,6 +175,17 @@ pub(crate) struct PortReport {
     pub memory_max_bytes: u64,
     /// Received without room.
     pub frames_lost: u64,
+    /// If it has a watchdog.
+    pub watchdog: Option<WatchdogReport>,
+}
+
+/// What a watchdog of PAUSE did at a port.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WatchdogReport {
+    pub storms: u64,
+    pub packets_dropped: u64,
+    /// Time and class of the first storm of the run.
+    pub first: Option<(Time, u8)>,
 }
 
 #[derive(Clone, Debug)]

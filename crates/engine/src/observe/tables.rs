@@ -171,6 +171,10 @@ fn push_ports(table: &mut Table, ports: &[PortReport]) {
     table.push("control_frames_sent", count(|port| port.control_frames_sent));
     table.push("memory_max_bytes", count(|port| port.memory_max_bytes));
     table.push("frames_lost", count(|port| port.frames_lost));
+    if ports.iter().any(|port| port.watchdog.is_some()) {
+        table.push("watchdog_storms", count(|port| port.watchdog.map_or(0, |watchdog| watchdog.storms)));
+        table.push("watchdog_drops", count(|port| port.watchdog.map_or(0, |watchdog| watchdog.packets_dropped)));
+    }
 }
 
 /// No columns without adapters.

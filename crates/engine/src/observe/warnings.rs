@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use forebay_qdisc::Rate;
+use forebay_qdisc::{Rate, Time};
 use forebay_records::Warning;
 
-use crate::observe::reported::FlowLabels;
+use crate::observe::reported::{FlowLabels, PortReport};
 use crate::observe::tables::{QueueFlowTable, QueueTable};
 use crate::observe::transfers::TransferSummary;
 
@@ -33,6 +33,29 @@ pub(crate) fn of_device_queues(drops: &[DeviceDrops]) -> Option<Warning> {
             first.flow, first.uplink, first.rate, first.dropped
         ),
         remedy: "give the host a faster access link or the source a lower rate; `host_queue` sets the limit".into(),
+    })
+}
+
+/// A warning if a watchdog of PAUSE acted at any output.
+pub(crate) fn of_storms(queues: &QueueTable) -> Option<Warning> {
+    let first_of = |port: &PortReport| port.watchdog?.first;
+    let mut storms: Vec<_> =
+        queues.ports.iter().enumerate().filter_map(|(row, port)| Some((first_of(port)?, row))).collect();
+    storms.sort_unstable();
+    let ((time, class), row) = *storms.first()?;
+    let others = match storms.len() - 1 {
+        0 => String::new(),
+        1 => " (and at one more output)".into(),
+        more => format!(" (and at {more} more outputs)"),
+    };
+    Some(Warning {
+        text: format!(
+            "PAUSE stopped `{}` in class {class} without end: its watchdog acted at {} s{others}",
+            &queues.name[row],
+            time.since(Time::ZERO).seconds(),
+        ),
+        remedy: "links that stop each other in a ring need other routes; a node that takes no frames needs `service`"
+            .into(),
     })
 }
 

@@ -15,6 +15,32 @@ pub enum FlowControl {
     Pause(PauseConfig),
     /// Priority flow control (IEEE 802.1Qbb): each class has its own watermarks and stops alone.
     Priority(PauseConfig),
+    /// One of the two, as the buffer policy of a switch decides.
+    OfBuffer {
+        /// Whether each class stops alone.
+        by_class: bool,
+    },
+}
+
+impl FlowControl {
+    /// Whether single classes are stopped.
+    #[must_use]
+    pub fn is_by_class(self) -> bool {
+        matches!(self, Self::Priority(_) | Self::OfBuffer { by_class: true })
+    }
+}
+
+/// When a stopped output is in a storm of PAUSE, and what happens then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WatchdogSpec {
+    /// Time between two looks at the outputs.
+    pub poll: Span,
+    /// Time without a frame from which on a stopped class with frames is in a storm.
+    pub detection: Span,
+    /// Time without PAUSE after which a storm is over.
+    pub restoration: Span,
+    /// Whether frames of the class are dropped in a storm; else the output ignores PAUSE.
+    pub drops: bool,
 }
 
 /// In which order an output sends what its inputs have for it, within a class.
@@ -33,6 +59,8 @@ pub struct EthernetSwitchSpec {
     pub memory: SharedMemoryConfig,
     /// How it stops its neighbours.
     pub flow_control: FlowControl,
+    /// Frees outputs that its neighbours stop without end.
+    pub watchdog: Option<WatchdogSpec>,
     /// How long after an order to stop a port begins no more frames.
     pub reaction: Span,
     /// The order at an output.

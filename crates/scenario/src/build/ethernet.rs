@@ -1,19 +1,20 @@
 //! Switches, adapters and frames of an Ethernet.
 
 use forebay_engine::{
-    AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl, FrameArrivals, OnOff, RunError, Transport,
+    AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl, FrameArrivals, OnOff, RunError, Transport, WatchdogSpec,
 };
 use forebay_switching::congestion::CongestionManagement;
-use forebay_switching::{PauseConfig, SharedMemoryConfig};
+use forebay_switching::SharedMemoryConfig;
 
 use crate::plan::{EthernetPlan, FramesOfGenerator, PlannedAdapter, PlannedFlow, PlannedSwitch, Source};
-use crate::schema::{self, Frames, Pause};
+use crate::schema::{self, Frames, Pause, Watchdog, WatchdogAction};
 
 pub(super) fn switch(planned: &PlannedSwitch<'_>) -> EthernetSwitchSpec {
     let PlannedSwitch { spec, congestion_management, line_rate, .. } = *planned;
     EthernetSwitchSpec {
         memory: SharedMemoryConfig { share: spec.memory, policy: spec.buffer },
         flow_control: flow_control(spec.pause, spec.priority_pause),
+        watchdog: spec.watchdog.map(watchdog),
         // Validation refuses quanta where links differ in rate.
         reaction: spec.reaction.on(line_rate),
         arbiter: match spec.arbiter {
@@ -40,13 +41,19 @@ pub(super) fn adapter(planned: &PlannedAdapter<'_>) -> AdapterSpec {
 }
 
 fn flow_control(pause: Option<Pause>, priority_pause: Option<Pause>) -> FlowControl {
-    let watermarks = |pause: Pause| PauseConfig { high: pause.high, low: pause.low };
-    // Validation refuses both.
+    // Validation refuses both, and neither watermarks nor a policy that decides.
     match (pause, priority_pause) {
-        (Some(pause), _) => FlowControl::Pause(watermarks(pause)),
-        (None, Some(pause)) => FlowControl::Priority(watermarks(pause)),
+        (Some(pause), _) => pause.watermarks().map_or(FlowControl::OfBuffer { by_class: false }, FlowControl::Pause),
+        (None, Some(pause)) => {
+            pause.watermarks().map_or(FlowControl::OfBuffer { by_class: true }, FlowControl::Priority)
+        }
         (None, None) => FlowControl::None,
     }
+}
+
+fn watchdog(watchdog: Watchdog) -> WatchdogSpec {
+    let Watchdog { detection, restoration, action, .. } = watchdog;
+    WatchdogSpec { poll: watchdog.poll(), detection, restoration, drops: action == WatchdogAction::Drop }
 }
 
 /// The part that carries the frames of `planned`.
@@ -76,7 +83,7 @@ pub(super) fn frames_transport(
 #[cfg(test)]
 mod tests {
     use forebay_qdisc::{Rate, Span};
-    use forebay_switching::BufferPolicyConfig;
+    use forebay_switching::{BufferPolicyConfig, PauseConfig};
     use forebay_units::Bytes;
 
     use super::*;

@@ -1,6 +1,7 @@
 //! The memory of events that are recorded one by one: each log is bounded by its largest number of events, and by what
 //! may happen in its window.
 
+use forebay_switching::SHORTEST_FRAME;
 use forebay_units::Rate;
 
 use crate::plan::PlannedKind;
@@ -47,6 +48,7 @@ fn pause<'s>(node: &PlannedKind<'s>) -> Option<(&'s Pause, f64)> {
 
 /// How often a link of this `rate` can be stopped: between two times it fills what is between the watermarks.
 fn pauses_per_s(pause: &Pause, rate: Rate) -> f64 {
-    let bytes = pause.high.0.saturating_sub(pause.low.0).max(1);
+    // A buffer policy may decide differently after each frame.
+    let bytes = pause.watermarks().map_or(SHORTEST_FRAME.0, |pause| pause.high.0.saturating_sub(pause.low.0).max(1));
     rate.bits_per_second() as f64 / (8.0 * bytes as f64)
 }

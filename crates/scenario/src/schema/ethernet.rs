@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use forebay_switching::congestion::CongestionManagement;
-use forebay_switching::{BufferPolicyConfig, PAUSE_QUANTUM_BITS, PathPolicyConfig};
+use forebay_switching::{BufferPolicyConfig, PAUSE_QUANTUM_BITS, PathPolicyConfig, PauseConfig};
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -110,6 +110,8 @@ pub struct SharedMemorySwitch {
     pub pause: Option<Pause>,
     /// Stops single classes on the link that leads to an input (IEEE 802.1Qbb): the watermarks are those of each class.
     pub priority_pause: Option<Pause>,
+    /// Frees outputs that PAUSE stops without end. Default: they wait.
+    pub watchdog: Option<Watchdog>,
     /// Time after an order to stop in which a port still begins frames.
     pub reaction: Reaction,
     /// Order in which an output sends the frames that its inputs have for it.
@@ -129,6 +131,7 @@ impl Default for SharedMemorySwitch {
             buffer: BufferPolicyConfig::default(),
             pause: None,
             priority_pause: None,
+            watchdog: None,
             reaction: Reaction::default(),
             arbiter: Arbiter::Fifo,
             strict_priority: false,
@@ -176,14 +179,69 @@ impl Default for Adapter {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pause {
-    /// Fill level at which the sender must stop.
-    pub high: Bytes,
+    /// Fill level at which the sender must stop. Both levels are required, but not at a switch with the buffer policy
+    /// `headroom_pool`, which decides itself.
+    #[serde(default)]
+    pub high: Option<Bytes>,
     /// Fill level at which it may continue.
-    pub low: Bytes,
+    #[serde(default)]
+    pub low: Option<Bytes>,
     /// Accept a buffer with too little room above `high` for what arrives before the sender stops, or an output limit:
     /// frames may then be lost, and the results count them.
     #[serde(default)]
     pub allow_loss: bool,
+}
+
+impl Pause {
+    /// The levels, unless a buffer policy decides.
+    #[must_use]
+    pub fn watermarks(&self) -> Option<PauseConfig> {
+        Some(PauseConfig { high: self.high?, low: self.low? })
+    }
+}
+
+/// Looks at the outputs of a switch at regular times. A class that PAUSE has stopped at an output, that has frames and
+/// has sent none for the time of detection, is in a storm: its links wait for each other, or its receiver is broken.
+/// The storm ends when no PAUSE for the class has come for the time of restoration. The defaults are SONiC's, for
+/// switches of up to 32 ports; it multiplies all times by the number of ports in units of 32.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Watchdog {
+    /// Time of detection.
+    pub detection: Span,
+    /// Time of restoration.
+    pub restoration: Span,
+    /// Time between two looks. Default: 200 ms, or the shorter of the other times.
+    pub poll: Option<Span>,
+    /// What happens to the class at the output during a storm.
+    pub action: WatchdogAction,
+}
+
+/// What a watchdog does with a class in a storm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WatchdogAction {
+    /// Its frames at the output are dropped, those that wait and those that come.
+    #[default]
+    Drop,
+    /// The output ignores PAUSE.
+    Forward,
+}
+
+impl Watchdog {
+    const USUAL: Span = Span::from_milliseconds(200);
+
+    /// The time between two looks.
+    #[must_use]
+    pub fn poll(&self) -> Span {
+        self.poll.unwrap_or_else(|| Self::USUAL.min(self.detection).min(self.restoration))
+    }
+}
+
+impl Default for Watchdog {
+    fn default() -> Self {
+        Self { detection: Self::USUAL, restoration: Self::USUAL, poll: None, action: WatchdogAction::default() }
+    }
 }
 
 /// Order in which an output of a switch sends the frames that its inputs have for it.

@@ -31,7 +31,7 @@ pub use distribution::{SizeDistribution, SpanDistribution};
 pub use ecn::DatagramEcn;
 pub use ethernet::{
     Adapter, Arbiter, Arrivals, Ethernet, EthernetLink, EthernetNode, EthernetSwitch, FrameOnOff, Frames, Generator,
-    Pause, Reaction, Service, ServiceAt, SharedMemorySwitch,
+    Pause, Reaction, Service, ServiceAt, SharedMemorySwitch, Watchdog, WatchdogAction,
 };
 pub(crate) use ethernet::{OTHERS, SCHEMES};
 pub use flows::{

@@ -11,9 +11,10 @@ use forebay_switching::{
 use forebay_units::{Bytes, QueueSize, Rate, Span, Time};
 
 use super::check::{DAY, Validity, check_span, require};
+use super::headroom::{self, pool};
 use crate::plan::outline::Outline;
 use crate::plan::{EthernetPlan, PlannedKind, PlannedSwitch};
-use crate::schema::{LinkSpec, Pause, Reaction, ScenarioSpec, SharedMemorySwitch, SpanDistribution};
+use crate::schema::{LinkSpec, Pause, Reaction, ScenarioSpec, SharedMemorySwitch, SpanDistribution, Watchdog};
 
 /// Priorities of IEEE 802.1Q.
 const MOST_CLASSES: u8 = SharedMemory::CLASSES as u8;
@@ -47,6 +48,8 @@ struct Buffer<'a> {
     pause: Option<Pause>,
     priority_pause: Option<Pause>,
     limited_outputs: bool,
+    /// Whether the buffer policy decides when the feeder stops.
+    decides_itself: bool,
     /// How long frames of a feeder still arrive, in addition to the propagation.
     reaction: Span,
     /// The link that feeds it.
@@ -59,8 +62,9 @@ pub(super) fn memory(outline: &Outline<'_>, ethernet: &EthernetPlan<'_>) -> Vali
     let (spec, adapter, at_adapter) = (outline.spec, ethernet.adapter, outline.path.key("adapter"));
     for (node, number) in outline.nodes.iter().zip(0_u32..) {
         if let PlannedKind::EthernetSwitch(switch) = &node.kind {
-            let ports = outline.ways().filter(|([_, to], _)| *to == number).count();
-            switch_memory(switch, ports, spec)?;
+            let into = outline.ways().filter(|([_, to], _)| *to == number);
+            let rates: Vec<Rate> = into.map(|(_, direction)| direction.spec.rate).collect();
+            switch_memory(switch, &rates, spec)?;
         }
     }
     match adapter.voq_limit {
@@ -70,22 +74,18 @@ pub(super) fn memory(outline: &Outline<'_>, ethernet: &EthernetPlan<'_>) -> Vali
             return Err(Invalid::new(at_adapter.key("voq_limit"), message, "expected a number of packets, at least 1"));
         }
     }
-    let reaction_of = |node: u32| match outline.kind(node) {
-        PlannedKind::EthernetSwitch(switch) => Some((switch.spec.reaction, &switch.path, switch.line_rate)),
-        PlannedKind::Adapter(planned) => Some((adapter.reaction, &at_adapter, planned.line_rate)),
-        _ => None,
-    };
     for ([from, to], direction) in outline.ways() {
-        let feeder = reaction_of(from);
-        if let Some((reaction, path, line_rate)) = feeder {
-            let name = outline.name(from);
-            self::reaction(name, reaction, [direction.spec.rate, line_rate], path)?;
+        if let Some((reaction, line_rate)) = reaction_of(outline, from) {
+            let path = match outline.kind(from) {
+                PlannedKind::EthernetSwitch(switch) => &switch.path,
+                _ => &at_adapter,
+            };
+            self::reaction(outline.name(from), reaction, [direction.spec.rate, line_rate], path)?;
         }
-        // The effect of an order to stop: the reaction of the other end.
-        let reaction = feeder.map_or(Span::ZERO, |(reaction, ..)| reaction.on(direction.spec.rate));
+        let reaction = effect_of_order(outline, from, direction.spec.rate);
         match outline.kind(to) {
             PlannedKind::EthernetSwitch(switch) => {
-                if feeder.is_none() {
+                if !outline.kind(from).is_ethernet() {
                     no_pause(switch, [to, from].map(|node| outline.name(node)))?;
                 }
                 let SharedMemorySwitch { memory, buffer: policy, pause, priority_pause, forwarding_delay, .. } =
@@ -97,6 +97,7 @@ pub(super) fn memory(outline: &Outline<'_>, ethernet: &EthernetPlan<'_>) -> Vali
                     pause,
                     priority_pause,
                     limited_outputs: policy.build().is_ok_and(|policy| policy.limits_outputs()),
+                    decides_itself: pool(switch.spec).is_some(),
                     // Frames on their way to an output's queue when the high watermark is passed arrive as well.
                     reaction: reaction + forwarding_delay,
                     link: &direction.spec,
@@ -111,6 +112,7 @@ pub(super) fn memory(outline: &Outline<'_>, ethernet: &EthernetPlan<'_>) -> Vali
                     pause: adapter.pause,
                     priority_pause: adapter.priority_pause,
                     limited_outputs: false,
+                    decides_itself: false,
                     reaction,
                     link: &direction.spec,
                 };
@@ -119,7 +121,27 @@ pub(super) fn memory(outline: &Outline<'_>, ethernet: &EthernetPlan<'_>) -> Vali
             PlannedKind::Host | PlannedKind::Router | PlannedKind::Crossbar(_) => {}
         }
     }
-    Ok(())
+    headroom::check(outline)
+}
+
+/// The reaction of a node that obeys PAUSE, and the rate of its fastest link.
+fn reaction_of(outline: &Outline<'_>, node: u32) -> Option<(Reaction, Rate)> {
+    match outline.kind(node) {
+        PlannedKind::EthernetSwitch(switch) => Some((switch.spec.reaction, switch.line_rate)),
+        PlannedKind::Adapter(adapter) => Some((adapter.spec.reaction, adapter.line_rate)),
+        _ => None,
+    }
+}
+
+/// How long `node` begins frames on a link of this rate after an order to stop.
+pub(super) fn effect_of_order(outline: &Outline<'_>, node: u32, rate: Rate) -> Span {
+    reaction_of(outline, node).map_or(Span::ZERO, |(reaction, _)| reaction.on(rate))
+}
+
+/// The bytes that may arrive on a link after the order to stop, which takes effect after `reaction`.
+pub(super) fn arriving_after_order(link: &LinkSpec, reaction: Span, spec: &ScenarioSpec) -> Bytes {
+    let (largest, control_frame) = (Bytes(spec.largest_packet()), Bytes(CONTROL_FRAME_BYTES.into()));
+    headroom(link.rate, link.delay.mean(), largest, control_frame, reaction)
 }
 
 /// Checks that a switch does not stop a neighbour that obeys no PAUSE.
@@ -136,22 +158,44 @@ fn no_pause(switch: &PlannedSwitch<'_>, [name, neighbour]: [&str; 2]) -> Validit
     Ok(())
 }
 
-/// Checks how the memory of a switch with this number of ports is divided.
+/// Checks how the memory of a switch, which is fed by links of these rates, is divided.
 fn switch_memory(
     PlannedSwitch { spec: switch, path: at, line_rate, .. }: &PlannedSwitch<'_>,
-    ports: usize,
+    rates: &[Rate],
     spec: &ScenarioSpec,
 ) -> Validity {
     check_constant(switch.forwarding_delay, &at.key("forwarding_delay"))?;
+    if let Some(watchdog) = &switch.watchdog {
+        check_watchdog(watchdog, &at.key("watchdog"))?;
+    }
     let (policy, at_buffer) = (switch.buffer, at.key("buffer"));
     policy.build().map_err(|error| refused(policy.name(), error, &at_buffer.key(policy.name())))?;
     let config = SharedMemoryConfig { share: switch.memory, policy };
-    let mut memory = SharedMemory::new(ports.max(1), config).map_err(|error| refused("switch", error, at))?;
+    let memory = SharedMemory::new(rates.len().max(1), config).map_err(|error| refused("switch", error, at))?;
+    if let Some(pool) = pool(switch) {
+        headroom::fits(pool, rates, memory.capacity(), at)?;
+    }
+    let mut memory = if rates.is_empty() { memory } else { memory.fed_by(rates, switch.priority_pause.is_some()) };
     let largest = spec.largest_packet();
     let frame = Frame { input: 0, class: 0, output: 0, len_bytes: largest as u32 };
     let admitted = memory.admit(frame, Arriving { now: Time::ZERO, flow: 0, rate: *line_rate });
-    let small = || format!("an output may never hold a frame of {}", Bytes(largest));
-    require(admitted != Err(MemoryFull::Output), || at_buffer.clone(), small, "expected room for at least one frame")
+    let small = |what: &str| format!("an {what} may never hold a frame of {}", Bytes(largest));
+    let what = match admitted {
+        Err(MemoryFull::Output) => "output",
+        Err(_) if pool(switch).is_some() => "input",
+        _ => return Ok(()),
+    };
+    Err(Invalid::new(at_buffer, small(what), "expected room for at least one frame"))
+}
+
+fn check_watchdog(watchdog: &Watchdog, path: &Path) -> Validity {
+    let times =
+        [("poll", watchdog.poll()), ("detection", watchdog.detection), ("restoration", watchdog.restoration)];
+    for (key, time) in times {
+        check_constant(time, &path.key(key))?;
+        require(time > Span::ZERO, || path.key(key), || format!("`{key}` is {time}"), "expected more than 0")?;
+    }
+    Ok(())
 }
 
 /// Checks how long a node takes to obey an order to stop. The rates are those of one of its links and of its fastest.
@@ -176,10 +220,11 @@ fn buffer(buffer: &Buffer<'_>, spec: &ScenarioSpec) -> Validity {
         }
     };
     let at = buffer.path.key(key);
-    let watermarks = PauseConfig { high: pause.high, low: pause.low };
+    let Some(watermarks) = watermarks(buffer, key, pause)? else { return Ok(()) };
     watermarks.check().map_err(|error| refused(key, error, &at))?;
-    let out_of_order = || format!("`high` is {}, beyond the {} of `{}`", pause.high, buffer.memory, buffer.key);
-    require(pause.high <= buffer.memory, || at.key("high"), out_of_order, "would never stop the sender")?;
+    let (high, low) = (watermarks.high, watermarks.low);
+    let out_of_order = || format!("`high` is {high}, beyond the {} of `{}`", buffer.memory, buffer.key);
+    require(high <= buffer.memory, || at.key("high"), out_of_order, "would never stop the sender")?;
     if pause.allow_loss {
         return Ok(());
     }
@@ -188,24 +233,18 @@ fn buffer(buffer: &Buffer<'_>, spec: &ScenarioSpec) -> Validity {
         return Err(Invalid::new(buffer.path.key("buffer"), message, "not lossless")
             .with_help(format!("choose another policy, or accept loss: `allow_loss = true` in `{key}`")));
     }
-    let headroom = headroom(
-        buffer.link.rate,
-        buffer.link.delay.mean(),
-        largest,
-        Bytes(CONTROL_FRAME_BYTES.into()),
-        buffer.reaction,
-    );
-    let needed = Bytes((pause.high.0.saturating_add(headroom.0)).saturating_mul(classes));
+    let headroom = arriving_after_order(buffer.link, buffer.reaction, spec);
+    let needed = Bytes((high.0.saturating_add(headroom.0)).saturating_mul(classes));
     if needed <= buffer.memory {
         return Ok(());
     }
     let of_classes = if classes == 1 { String::new() } else { format!(" for each of {classes} classes") };
     let message = format!(
-        "too little memory above `high`: {} and {headroom} of headroom{of_classes} are more than {}",
-        pause.high, buffer.memory
+        "too little memory above `high`: {high} and {headroom} of headroom{of_classes} are more than {}",
+        buffer.memory
     );
     let most = (buffer.memory.0 / classes).saturating_sub(headroom.0);
-    let label = if most > pause.low.0 {
+    let label = if most > low.0 {
         format!("expected at most {}, or `{} = \"{needed}\"`", Bytes(most), buffer.key)
     } else {
         format!("expected `{} = \"{needed}\"` or more", buffer.key)
@@ -215,7 +254,24 @@ fn buffer(buffer: &Buffer<'_>, spec: &ScenarioSpec) -> Validity {
     )))
 }
 
+/// The watermarks of a buffer; none where its policy decides.
+fn watermarks(buffer: &Buffer<'_>, key: &str, pause: Pause) -> Result<Option<PauseConfig>, Invalid> {
+    let levels = [("high", pause.high), ("low", pause.low)];
+    let wrong = levels.iter().find(|(_, level)| level.is_some() == buffer.decides_itself);
+    let Some((level, _)) = wrong else { return Ok(pause.watermarks()) };
+    let at = buffer.path.key(key);
+    Err(if buffer.decides_itself {
+        let message = format!("`{level}` of `{key}` and the buffer policy `headroom_pool`");
+        let label = format!("expected none: the policy decides when to stop the sender; write `{key} = {{}}`");
+        Invalid::new(at.key(level), message, label)
+    } else {
+        let label = format!("expected `{level}`, a number of bytes");
+        Invalid::new(at, format!("`{key}` without `{level}`"), label)
+            .with_help("only at a switch with `buffer = \"headroom_pool\"` PAUSE has no watermarks")
+    })
+}
+
 /// How many classes the frames have.
-fn classes(spec: &ScenarioSpec) -> u64 {
+pub(super) fn classes(spec: &ScenarioSpec) -> u64 {
     spec.flows.iter().map(|group| group.class).collect::<BTreeSet<u8>>().len() as u64
 }

@@ -17,6 +17,16 @@ impl SwitchPort {
         Some((managed.as_mut()?.dequeue(may, now, record, forwarding)?, start))
     }
 
+    /// Drops the frames of these classes that the disciplines have to send at `now`, if the port is free. Returns their
+    /// number.
+    pub fn discard_managed(&mut self, classes: Classes, now: Time, forwarding: &[ForwardingEntry]) -> u64 {
+        if self.next_start(now, false).is_none() {
+            return 0;
+        }
+        let Self { managed, record, .. } = self;
+        managed.as_mut().map_or(0, |managed| managed.discard(classes, now, record, forwarding))
+    }
+
     #[inline]
     pub fn occupied(&self) -> Classes {
         self.managed.as_ref().map_or(self.queues.occupied(), |managed| managed.occupied())

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use forebay_qdisc::{Backlog, Span, Time};
 
+use crate::ethernet::class_turns::Classes;
 use crate::ethernet::port::SwitchPort;
 use crate::observe::deadlock::{PortWait, Stops};
 use crate::observe::digest::{MEMORY_BYTES, PAUSED_SHARE};
@@ -76,6 +77,14 @@ impl SwitchPort {
             Some(_) => recorder.lock().mark_next(Traits::of(packet), now),
             None => recorder.lock().mark_passing(Traits::of(packet), now),
         }
+    }
+
+    /// The classes of which a frame has begun, or was on its way, within the time before `now`.
+    pub fn classes_sent(&self, now: Time, within: Span) -> Classes {
+        let since = Time::from_picoseconds(now.picoseconds().saturating_sub(within.picoseconds()));
+        let sending = self.departures.front().map_or(0, |sending| 1 << sending.class);
+        let classes = self.last_sent.iter().enumerate().filter(|(_, last)| **last > since);
+        classes.fold(sending, |sent, (class, _)| sent | 1 << class)
     }
 
     /// The state for deadlock detection, but for what the buffer holds.

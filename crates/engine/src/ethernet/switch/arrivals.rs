@@ -84,7 +84,9 @@ impl EthernetSwitch {
         if !is_probe && !packet.is_ack() && self.ports[output].sample_frame(len_bytes) {
             packet = self.consult(packet, output, now, channels);
         }
-        if is_close {
+        if self.stops_by_policy {
+            self.order_by_policy(input, class, now, channels);
+        } else if is_close {
             self.watch_memory(input, class, now, now, channels);
         }
         self.join(packet.at(now), (!is_probe).then_some(entry.row()), output, class, channels);

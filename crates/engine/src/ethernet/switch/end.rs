@@ -90,8 +90,11 @@ impl EthernetSwitch {
     fn port_waits(&self, end: Time) -> Vec<PortWait> {
         let excess = |used: u64| used.saturating_sub(self.low_watermark);
         let wait = |(number, port): (usize, &SwitchPort)| {
-            let of_class = |class| excess(self.memory.of_input_class(number, class));
-            port.wait(port.control.orders.stops(excess(self.memory.of_input(number)), of_class), end)
+            let by_policy = |class| self.memory.excess(number, class).filter(|_| self.stops_by_policy);
+            let of_class =
+                |class| by_policy(class).unwrap_or_else(|| excess(self.memory.of_input_class(number, class)));
+            let of_all = by_policy(0).unwrap_or_else(|| excess(self.memory.of_input(number)));
+            port.wait(port.control.orders.stops(of_all, of_class), end)
         };
         self.ports.iter().enumerate().map(wait).collect()
     }

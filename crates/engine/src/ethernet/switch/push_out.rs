@@ -21,7 +21,7 @@ impl EthernetSwitch {
         }
         let last = port.queues.pop_last(class);
         if let Some(packet) = &last {
-            self.evict(packet, output, now, channels);
+            self.evict(packet, output, DropReason::Evicted, now, channels);
         }
         if commits_ahead {
             self.look_at(output, now, channels);
@@ -29,8 +29,15 @@ impl EthernetSwitch {
         last.is_some()
     }
 
-    /// Counts a frame that is pushed out, and frees its memory.
-    fn evict(&mut self, packet: &Packet, output: usize, now: Time, channels: &mut Channels) {
+    /// Counts a frame that leaves the queue of an output without being sent, and frees its memory.
+    pub(super) fn evict(
+        &mut self,
+        packet: &Packet,
+        output: usize,
+        reason: DropReason,
+        now: Time,
+        channels: &mut Channels,
+    ) {
         let (input, class, len_bytes) = (SwitchPort::input_of(packet), self.class(packet), packet.len_bytes());
         self.ports[input].control.report.frames_lost += 1;
         let (entry, is_control) = (self.entry(packet), self.rows.is_control(packet.flow_id()));
@@ -46,7 +53,7 @@ impl EthernetSwitch {
         } else {
             channels.release(packet);
             let row = counters.arrival_at(entry.row() as usize, packet.time);
-            counters.drop_at(row, len_bytes, DropReason::Evicted, now, Dropped::AfterEnqueue);
+            counters.drop_at(row, len_bytes, reason, now, Dropped::AfterEnqueue);
         }
         if self.sampled {
             port.integrate_length(self.memory.of_output(output), now);

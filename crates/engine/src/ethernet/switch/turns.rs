@@ -31,7 +31,9 @@ impl EthernetSwitch {
     fn upkeep(&mut self, now: Time, channels: &mut Channels) {
         self.release_all(now);
         for number in 0..self.ports.len() {
-            if self.ports[number].control.orders.poll_at() <= now {
+            if self.stops_by_policy {
+                self.order_after_releases(number, now, channels);
+            } else if self.ports[number].control.orders.poll_at() <= now {
                 for class in 0..SharedMemory::CLASSES {
                     self.watch_memory(number, class, now, now, channels);
                 }
@@ -46,6 +48,7 @@ impl EthernetSwitch {
                 self.obey(number, now, channels);
             }
         }
+        self.look_for_storms(now, channels);
         while let Some(&packet) = self.delayed.front()
             && packet.time <= now
         {
@@ -53,16 +56,18 @@ impl EthernetSwitch {
             let (output, packet) = self.forward(packet, channels);
             self.admit_carefully(packet, output, now, channels);
         }
-        self.plan_upkeep();
+        self.plan_upkeep(now);
     }
 
-    pub(super) fn plan_upkeep(&mut self) {
+    pub(super) fn plan_upkeep(&mut self, now: Time) {
         let of_port = |port: &SwitchPort| {
             let point = port.point.as_ref().map_or(Time::NEVER, |point| point.poll_at());
-            point.min(port.control.orders.poll_at()).min(port.control.obeyed.next_order())
+            let orders = if port.control.orders.has_released() { now } else { port.control.orders.poll_at() };
+            point.min(orders).min(port.control.obeyed.next_order())
         };
         let delayed = self.delayed.front().map_or(Time::NEVER, |packet| packet.time);
-        self.upkeep_due = self.ports.iter().map(of_port).fold(delayed, Time::min);
+        let look = self.watchdog.as_ref().map_or(Time::NEVER, |watchdog| watchdog.next_look());
+        self.upkeep_due = self.ports.iter().map(of_port).fold(delayed.min(look), Time::min);
     }
 
     /// Notes that a port has a committed frame that its link does not have yet.
