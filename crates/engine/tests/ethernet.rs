@@ -13,8 +13,8 @@ use forebay_qdisc::{Queue, Rate, Span, Time};
 use forebay_records::Column;
 use forebay_switching::congestion::CongestionManagement;
 use forebay_switching::{
-    BufferPolicyConfig, HeadroomPoolConfig, LongestQueueDropConfig, OutputLimit, PartitionsConfig, PauseConfig, SharedMemory,
-    SharedMemoryConfig,
+    BufferPolicyConfig, HeadroomPoolConfig, LongestQueueDropConfig, OutputLimit, PartitionsConfig, PauseConfig,
+    SharedMemory, SharedMemoryConfig,
 };
 use forebay_units::Bytes;
 use proptest::prelude::*;

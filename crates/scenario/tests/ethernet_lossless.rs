@@ -1,5 +1,5 @@
 //! Lossless means lossless: with the headroom that `headroom` computes, and not a byte more, PAUSE loses no frame, in
-//! no network and under no load. With a frame less it may, and says so.
+//! no network and under no load, by watermarks or as a buffer policy decides. With a frame less it may, and says so.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -50,6 +50,16 @@ impl Watermarks {
     }
 }
 
+/// Memory of switches of which a policy decides when feeders stop, in place of watermarks.
+#[derive(Clone, Copy, Debug)]
+struct Pool {
+    alpha: f64,
+    reserve: u64,
+    resume_offset: u64,
+    /// For each port, in addition to reserve and headroom.
+    shared: u64,
+}
+
 #[derive(Clone, Debug)]
 struct Case {
     /// The switch before each but the first, by number.
@@ -61,6 +71,7 @@ struct Case {
     adapter_reaction_ns: u64,
     forwarding_ns: u64,
     switch: Watermarks,
+    pool: Option<Pool>,
     egress: Watermarks,
     arbiter: &'static str,
     strict_priority: bool,
@@ -98,6 +109,11 @@ fn watermarks() -> impl Strategy<Value = Watermarks> {
         .prop_map(|(high, low, by_class)| Watermarks { high, low, by_class })
 }
 
+fn pool() -> impl Strategy<Value = Pool> {
+    (prop_oneof![Just(0.125), 0.01..8.0], 0_u64..8000, 0_u64..6000, prop_oneof![0_u64..20_000, 0_u64..200_000])
+        .prop_map(|(alpha, reserve, resume_offset, shared)| Pool { alpha, reserve, resume_offset, shared })
+}
+
 fn span_ns(largest: u64) -> impl Strategy<Value = u64> {
     prop_oneof![Just(0), Just(500), 0..largest]
 }
@@ -114,7 +130,7 @@ fn case() -> impl Strategy<Value = Case> {
     );
     let schemes = vec![None, Some("ecm"), Some("e2cm"), Some("qcn"), Some("fecn"), Some("dbp"), Some("dcqcn")];
     let devices = (
-        watermarks(),
+        (watermarks(), prop::option::of(pool())),
         watermarks(),
         prop::sample::select(vec!["fifo", "round_robin"]),
         any::<bool>(),
@@ -126,7 +142,7 @@ fn case() -> impl Strategy<Value = Case> {
     (network, devices).prop_map(|(network, devices)| {
         let (parents, nodes, link_gigabits, propagation_ns, switch_reaction_ns, adapter_reaction_ns, forwarding_ns) =
             network;
-        let (switch, egress, arbiter, strict_priority, scheme, rate_limiters, voq_limit, seed) = devices;
+        let ((switch, pool), egress, arbiter, strict_priority, scheme, rate_limiters, voq_limit, seed) = devices;
         Case {
             parents,
             nodes,
@@ -136,6 +152,7 @@ fn case() -> impl Strategy<Value = Case> {
             adapter_reaction_ns,
             forwarding_ns,
             switch,
+            pool,
             egress,
             arbiter,
             strict_priority,
@@ -149,20 +166,49 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 impl Case {
+    fn headroom(&self, reaction_ns: u64) -> u64 {
+        let largest = self.nodes.iter().map(|node| node.frame_bytes).max().unwrap();
+        let (rate, propagation) =
+            (Rate::megabits(1000 * self.link_gigabits), Span::from_nanoseconds(self.propagation_ns));
+        headroom(rate, propagation, Bytes(largest.into()), CONTROL_FRAME, Span::from_nanoseconds(reaction_ns)).0
+    }
+
+    /// How many classes are stopped singly.
+    fn classes(&self, by_class: bool) -> u64 {
+        let classes = self.nodes.iter().map(|node| node.class).collect::<std::collections::BTreeSet<u8>>().len();
+        if by_class { classes as u64 } else { 1 }
+    }
+
+    /// The headroom of a switch's input.
+    fn switch_headroom(&self) -> u64 {
+        let feeder = if self.parents.is_empty() { 0 } else { self.switch_reaction_ns };
+        self.headroom(self.adapter_reaction_ns.max(feeder) + self.forwarding_ns)
+    }
+
     /// The memory of a switch's input, and of an adapter's egress: the need of watermark and headroom.
     fn memory(&self) -> (u64, u64) {
-        let largest = self.nodes.iter().map(|node| node.frame_bytes).max().unwrap();
-        let classes = self.nodes.iter().map(|node| node.class).collect::<std::collections::BTreeSet<u8>>().len();
-        let of = |watermarks: Watermarks, reaction_ns: u64| {
-            let (rate, propagation) =
-                (Rate::megabits(1000 * self.link_gigabits), Span::from_nanoseconds(self.propagation_ns));
-            let reaction = Span::from_nanoseconds(reaction_ns);
-            let above = headroom(rate, propagation, Bytes(largest.into()), CONTROL_FRAME, reaction).0;
-            (watermarks.high + above) * if watermarks.by_class { classes as u64 } else { 1 }
+        let of = |watermarks: Watermarks, above| (watermarks.high + above) * self.classes(watermarks.by_class);
+        let of_switch = match self.pool {
+            None => of(self.switch, self.switch_headroom()),
+            Some(pool) => {
+                let (reserve, headroom) = (pool.reserve, self.switch_headroom() + 1);
+                (reserve + headroom) * self.classes(self.switch.by_class) + pool.shared
+            }
         };
-        let feeder = if self.parents.is_empty() { 0 } else { self.switch_reaction_ns };
-        let switch_input = self.adapter_reaction_ns.max(feeder) + self.forwarding_ns;
-        (of(self.switch, switch_input), of(self.egress, self.switch_reaction_ns))
+        (of_switch, of(self.egress, self.headroom(self.switch_reaction_ns)))
+    }
+
+    /// PAUSE and the policy of switches.
+    fn switch_keys(&self) -> String {
+        let Some(Pool { alpha, reserve, resume_offset, .. }) = self.pool else { return self.switch.keys() };
+        let by_class = self.switch.by_class;
+        format!(
+            "{} = {{}}\nbuffer.headroom_pool = {{ alpha = {alpha:?}, reserve = \"{reserve} B\", headroom = \"{} B\", \
+             resume_offset = \"{resume_offset} B\", classes = {} }}",
+            if by_class { "priority_pause" } else { "pause" },
+            self.switch_headroom() + 1,
+            self.classes(by_class),
+        )
     }
 
     fn ethernet(&self) -> String {
@@ -195,7 +241,7 @@ impl Case {
             list((0..switches).map(named).collect()),
             list(trunks.collect()),
             list(services.collect()),
-            self.switch.keys(),
+            self.switch_keys(),
             self.switch_reaction_ns,
             self.arbiter,
             self.strict_priority,
@@ -232,8 +278,8 @@ impl Case {
 #[test]
 fn no_frame_is_lost_in_any_network_under_any_load() {
     let mut runner =
-        TestRunner::new(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() });
-    let (paused, near_the_brim) = (Cell::new(0), Cell::new(0));
+        TestRunner::new(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() });
+    let (paused, near_the_brim, by_policy) = (Cell::new(0), Cell::new(0), Cell::new(0));
     let verdict = runner.run(&case(), |case| {
         let result = case.run();
         prop_assert_eq!(sum(&ports(&result), "frames_lost"), 0);
@@ -244,16 +290,22 @@ fn no_frame_is_lost_in_any_network_under_any_load() {
         let ports = all.texts("name").iter().zip(all.counts("memory_max_bytes"));
         for (name, &largest) in ports {
             // A port of a switch has the name of its link, an adapter has the name of its node.
-            let (size, watermarks) =
-                if name.contains("->") { (memory, case.switch) } else { (egress_memory, case.egress) };
+            let (size, watermarks, pool) =
+                if name.contains("->") { (memory, case.switch, case.pool) } else { (egress_memory, case.egress, None) };
+            // Inputs share the memory of a policy.
+            let size = if pool.is_some() { size * 20 } else { size };
             prop_assert!(largest <= size, "{} held {} of {} B", name, largest, size);
-            near_the_brim.set(near_the_brim.get() + u32::from(!watermarks.by_class && largest > watermarks.high));
+            let is_near = !watermarks.by_class && pool.is_none() && largest > watermarks.high;
+            near_the_brim.set(near_the_brim.get() + u32::from(is_near));
         }
-        paused.set(paused.get() + u32::from(sum(&all, "pause_frames_sent") > 0));
+        let has_paused = sum(&all, "pause_frames_sent") > 0;
+        paused.set(paused.get() + u32::from(has_paused));
+        by_policy.set(by_policy.get() + u32::from(has_paused && case.pool.is_some()));
         Ok(())
     });
     verdict.unwrap_or_else(|error| panic!("{error}"));
     assert!(paused.get() >= 16, "PAUSE was tried in {} cases only", paused.get());
+    assert!(by_policy.get() >= 8, "a policy stopped feeders in {} cases only", by_policy.get());
     assert!(near_the_brim.get() >= 16, "headroom was tried at {} ports only", near_the_brim.get());
 }
 

@@ -6,7 +6,7 @@ use forebay_switching::congestion::{CONTROL_FRAME_BYTES, Message};
 use crate::driver::node::Channels;
 use crate::driver::ring::Ring;
 use crate::ethernet::class_turns::Classes;
-use crate::ethernet::pause::{PauseRx, PauseTx};
+use crate::ethernet::pause::{PauseRx, PauseTx, Stopped};
 use crate::observe::reported::{PortReport, WatchdogReport};
 use crate::packet::{FlowId, Packet, PacketFields, flags};
 use crate::spec::LinkId;
@@ -83,13 +83,13 @@ pub(crate) struct ControlPort {
     /// Classes whose frames are dropped for that.
     pub dropped: Classes,
     /// Pause time before the end of the warm-up.
-    paused_before: Span,
+    paused_before: Stopped,
 }
 
 impl ControlPort {
     pub fn new(orders: PauseTx, obeyed: PauseRx) -> Self {
         let (messages, report) = (Ring::default(), PortReport::default());
-        Self { orders, obeyed, messages, report, storms: 0, dropped: 0, paused_before: Span::ZERO }
+        Self { orders, obeyed, messages, report, storms: 0, dropped: 0, paused_before: Stopped::default() }
     }
 
     /// Whether a control frame waits that goes ahead of data.
@@ -126,7 +126,7 @@ impl ControlPort {
 
     /// The report of the measured interval.
     pub fn report(&mut self, end: Time) -> PortReport {
-        PortReport { paused: self.obeyed.stopped(end).saturating_sub(self.paused_before), ..self.report }
+        PortReport { paused: self.obeyed.stopped(end).longest_since(self.paused_before), ..self.report }
     }
 }
 

@@ -98,14 +98,9 @@ impl PauseTx {
         self.released != 0
     }
 
-    /// The classes for which to decide at `now` whether the feeder may continue, or is told again to stop.
-    pub fn take_released(&mut self, now: Time) -> Classes {
-        let released = std::mem::take(&mut self.released);
-        match self.poll_at {
-            Time::NEVER => 0,
-            at if at <= now => EVERY_CLASS,
-            _ => released,
-        }
+    /// The classes for which to decide whether the feeder may continue.
+    pub fn take_released(&mut self) -> Classes {
+        std::mem::take(&mut self.released)
     }
 
     /// Below this use of the buffer [`PauseTx::watch`] does nothing.
@@ -287,9 +282,25 @@ impl PauseRx {
         stopped.min().unwrap_or(Time::NEVER)
     }
 
-    /// Total pause time up to `now`. With classes, that of the class stopped longest.
-    pub fn stopped(&mut self, now: Time) -> Span {
-        self.receivers.iter_mut().map(|receiver| receiver.stopped(now)).max().unwrap_or(Span::ZERO)
+    /// Total pause time up to `now`.
+    pub fn stopped(&mut self, now: Time) -> Stopped {
+        let mut stopped = Stopped::default();
+        for (of_class, receiver) in stopped.0.iter_mut().zip(&mut self.receivers) {
+            *of_class = receiver.stopped(now);
+        }
+        stopped
+    }
+}
+
+/// Pause time of each class; without classes only that of the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stopped([Span; SharedMemory::CLASSES]);
+
+impl Stopped {
+    /// The pause time since then of the class that has been stopped longest since then.
+    pub fn longest_since(self, before: Self) -> Span {
+        let since = self.0.iter().zip(before.0).map(|(now, before)| now.saturating_sub(before));
+        since.max().unwrap_or(Span::ZERO)
     }
 }
 
@@ -344,6 +355,13 @@ mod tests {
         assert_eq!((obeyed.free_classes(at(1100)), obeyed.next_order()), (0b1111_1101, Time::NEVER));
         assert_eq!(obeyed.next_freedom(at(1100)), at(1202) + Span::from_picoseconds(400));
         assert_eq!(obeyed.free_classes(at(1203)), 0xff);
-        assert_eq!(obeyed.stopped(at(2000)), Span::from_picoseconds(102_400));
+        let stopped = obeyed.stopped(at(2000));
+        assert_eq!(stopped.longest_since(Stopped::default()), Span::from_picoseconds(102_400));
+        // Another class for less time; since the first measurement it is the only one.
+        obeyed.receive(PauseFrame { classes: 0b1000, quanta: 1 }, at(3000));
+        obeyed.obey(at(3100));
+        let later = obeyed.stopped(at(4000));
+        assert_eq!(later.longest_since(stopped), Span::from_picoseconds(51_200));
+        assert_eq!(later.longest_since(Stopped::default()), Span::from_picoseconds(102_400));
     }
 }

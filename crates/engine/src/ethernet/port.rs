@@ -13,6 +13,7 @@ use crate::ethernet::departures::{Departure, Departures};
 use crate::ethernet::discipline_queues::DisciplineQueues;
 use crate::ethernet::forwarding::ForwardingEntry;
 use crate::ethernet::output_queues::OutputQueues;
+use crate::ethernet::pause::Stopped;
 use crate::link::Link;
 use crate::link::service::ServiceRate;
 use crate::observe::queue_counters::QueueRecord;
@@ -63,7 +64,7 @@ pub(crate) struct SwitchPort {
     /// Byte picoseconds of the queue since the last sample, and up to when.
     length_integral: (u128, Time),
     /// Pause time before the last sample.
-    paused_at_sample: Span,
+    paused_at_sample: Stopped,
     /// If the network has packets that take telemetry.
     pub telemetry: Option<Box<PortTelemetry>>,
 }
@@ -110,7 +111,7 @@ impl SwitchPort {
             point,
             sampler: sampler.unwrap_or_else(Sampler::none),
             length_integral: (0, Time::ZERO),
-            paused_at_sample: Span::ZERO,
+            paused_at_sample: Stopped::default(),
             telemetry: parts.has_telemetry.then(Box::default),
         }
     }

@@ -57,7 +57,8 @@ impl SharedRecorder {
     pub fn new(watch: &Watch, place: usize, rate: Rate) -> Self {
         let log = EventLog::new(watch);
         let (queued, marked) = (BTreeMap::new(), BTreeMap::new());
-        let recorder = PacketRecorder { place, rate, log, queued, marked, next: 0, has_begun: false, departures_are_drops: false };
+        let recorder =
+            PacketRecorder { place, rate, log, queued, marked, next: 0, has_begun: false, departures_are_drops: false };
         Self(Arc::new(Mutex::new(recorder)))
     }
 

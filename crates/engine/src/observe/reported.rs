@@ -166,7 +166,7 @@ impl FlowLabels {
 /// Counts of the measured interval at an Ethernet switch's port or an adapter.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PortReport {
-    /// How long PAUSE stopped it; with PAUSE by class, of all classes together.
+    /// How long PAUSE stopped it; with PAUSE by class, the class that was stopped longest.
     pub paused: Span,
     pub pause_frames_sent: u64,
     /// Made here, without PAUSE.

@@ -3,8 +3,8 @@
 use forebay_engine::{
     AdapterSpec, Arbiter, EthernetSwitchSpec, FlowControl, FrameArrivals, OnOff, RunError, Transport, WatchdogSpec,
 };
-use forebay_switching::congestion::CongestionManagement;
 use forebay_switching::SharedMemoryConfig;
+use forebay_switching::congestion::CongestionManagement;
 
 use crate::plan::{EthernetPlan, FramesOfGenerator, PlannedAdapter, PlannedFlow, PlannedSwitch, Source};
 use crate::schema::{self, Frames, Pause, Watchdog, WatchdogAction};

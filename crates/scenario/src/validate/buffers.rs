@@ -189,8 +189,7 @@ fn switch_memory(
 }
 
 fn check_watchdog(watchdog: &Watchdog, path: &Path) -> Validity {
-    let times =
-        [("poll", watchdog.poll()), ("detection", watchdog.detection), ("restoration", watchdog.restoration)];
+    let times = [("poll", watchdog.poll()), ("detection", watchdog.detection), ("restoration", watchdog.restoration)];
     for (key, time) in times {
         check_constant(time, &path.key(key))?;
         require(time > Span::ZERO, || path.key(key), || format!("`{key}` is {time}"), "expected more than 0")?;
@@ -267,7 +266,7 @@ fn watermarks(buffer: &Buffer<'_>, key: &str, pause: Pause) -> Result<Option<Pau
     } else {
         let label = format!("expected `{level}`, a number of bytes");
         Invalid::new(at, format!("`{key}` without `{level}`"), label)
-            .with_help("only at a switch with `buffer = \"headroom_pool\"` PAUSE has no watermarks")
+            .with_help("only at a switch with `buffer = \"headroom_pool\"` PAUSE has no watermarks".to_owned())
     })
 }
 

@@ -72,8 +72,8 @@ pub(super) fn check(outline: &Outline<'_>) -> Validity {
         let Input { key, pool, headroom, needed, ends: [from, to], .. } = input;
         let at = at_policy(&input.switch.path);
         let classes = if key == "pause" { 1 } else { classes(outline.spec) };
-        let few = || format!("headroom for {} of {classes} classes", pool.classes);
-        let more = format!("expected at least {classes}: `{key}` stops each class of `flows` alone");
+        let few = || format!("headroom for {} of the {classes} classes of flows", pool.classes);
+        let more = format!("expected `classes = {classes}` or more: `{key}` stops each class alone");
         require(classes <= u64::from(pool.classes), || at.key("classes"), few, &more)?;
         if headroom < needed {
             let message = format!(

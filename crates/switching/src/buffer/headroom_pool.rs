@@ -239,7 +239,8 @@ impl BufferPolicy for HeadroomPool {
         let Held { headroom, other } = input.held[self.class(class)];
         let shared = self.in_shared(other);
         let most = self.threshold_at(input.alpha, 0).saturating_sub(self.config.resume_offset.0);
-        headroom + shared.saturating_sub(most)
+        // A feeder continues only after a frame has left.
+        (headroom + shared.saturating_sub(most)).max(1)
     }
 }
 

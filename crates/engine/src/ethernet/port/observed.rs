@@ -36,7 +36,7 @@ impl SwitchPort {
         let packets = self.waiting(Time::from_picoseconds(now.picoseconds() - 1));
         let stopped = self.control.obeyed.stopped(now);
         let stopped_before = std::mem::replace(&mut self.paused_at_sample, stopped);
-        let paused_share = stopped.saturating_sub(stopped_before).seconds() / interval.seconds();
+        let paused_share = stopped.longest_since(stopped_before).seconds() / interval.seconds();
         let Self { record, point, managed, .. } = self;
         record.state_bytes = record.state_bytes.max(managed.as_ref().map_or(0, |managed| managed.queues.state_bytes()));
         let discipline = managed.as_ref().and_then(|managed| managed.only());

@@ -1,8 +1,8 @@
 //! PAUSE of an Ethernet switch as its buffer policy decides.
 //!
 //! As in the switch of HPCC's simulator, a frame that arrives may stop its feeder, and one that leaves may let it
-//! continue. What other inputs hold decides too, so that all that has left by then must be released first: feeders
-//! continue after all ports have acted.
+//! continue; what others do never makes an input act. What they hold decides too, so that all that has left by then
+//! must be released first: feeders continue after all ports have acted.
 
 use forebay_qdisc::Time;
 use forebay_switching::{PauseLevel, SharedMemory};
@@ -30,14 +30,18 @@ impl EthernetSwitch {
 
     /// Lets the feeder of `input` continue, or repeats the order to stop. All memory has been released.
     pub(super) fn order_after_releases(&mut self, input: usize, now: Time, channels: &mut Channels) {
-        let classes = self.ports[input].control.orders.take_released(now);
+        let classes = self.ports[input].control.orders.take_released();
+        let is_due = self.ports[input].control.orders.poll_at() <= now;
         for class in (0..SharedMemory::CLASSES).filter(|class| classes & 1 << class != 0) {
             if let Some(PauseLevel { is_low, .. }) = self.memory.pause_level(input, class) {
                 let level = PauseLevel { is_high: false, is_low };
                 self.ports[input].control.orders.decide(class, level, now);
             }
         }
-        if classes != 0 {
+        for class in (0..SharedMemory::CLASSES).filter(|_| is_due) {
+            self.ports[input].control.orders.decide(class, PauseLevel::default(), now);
+        }
+        if is_due || classes != 0 {
             self.send_orders(input, now, now, channels);
         }
     }
