@@ -2189,6 +2189,45 @@ class FabConfig(BaseModel):
     """
 
 
+class HeadroomPoolConfig(BaseModel):
+    """
+    Parameters of the headroom pool.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    alpha: Annotated[float, Field(gt=0.0)] = 0.125
+    """
+    The threshold of each input as a multiple of the free shared memory. Default: 1/8 (HPCC's simulator).
+    """
+    reserve: Bytes = "4 KiB"
+    """
+    Memory of each input for itself. Default: 4 KiB (HPCC's simulator).
+    """
+    headroom: Bytes = "37.5 KB"
+    """
+    Memory of each input for what arrives after the order to stop. Default: 37.5 KB, which HPCC's simulator has at 100 Gb/s and 1 us.
+    """
+    resume_offset: Bytes = "3 KiB"
+    """
+    How far below the threshold the shared memory of an input must fall before its feeder may continue. Default: 3 KiB (HPCC's simulator).
+    """
+    rate: Rate | None = None
+    """
+    The rate of links to which `alpha` and `headroom` apply. An input whose link has another rate has more or less of both, in proportion. Default: all inputs have the same.
+    """
+    classes: Annotated[int, Field(ge=1, le=8)] = 1
+    """
+    Number of classes for which each input has reserve and headroom set aside. Default: 1.
+    """
+    total: Bytes | None = None
+    """
+    Memory of the whole switch, where this is less than its ports have together. Default: theirs.
+    """
+
+
 class LongestQueueDropConfig(BaseModel):
     """
     Longest-queue drop has no parameters.
@@ -2209,11 +2248,11 @@ class Pause(BaseModel):
         extra="forbid",
         populate_by_name=True,
     )
-    high: Bytes
+    high: Bytes | None = None
     """
-    Fill level at which the sender must stop.
+    Fill level at which the sender must stop. Both levels are required, but not at a switch with the buffer policy `headroom_pool`, which decides itself.
     """
-    low: Bytes
+    low: Bytes | None = None
     """
     Fill level at which it may continue.
     """
@@ -2221,6 +2260,12 @@ class Pause(BaseModel):
     """
     Accept a buffer with too little room above `high` for what arrives before the sender stops, or an output limit: frames may then be lost, and the results count them.
     """
+
+
+WatchdogAction = TypeAliasType("WatchdogAction", Literal["drop", "forward"])
+"""
+What a watchdog does with a class in a storm.
+"""
 
 
 Reaction1 = TypeAliasType(
@@ -5138,6 +5183,18 @@ class FabBufferPolicyConfig(BaseModel):
     fab: FabConfig
 
 
+class HeadroomPoolBufferPolicyConfig(BaseModel):
+    """
+    Each input has headroom for itself, and may hold a multiple of the shared memory that is free; PAUSE follows it.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    headroom_pool: HeadroomPoolConfig
+
+
 class LongestQueueDropBufferPolicyConfig(BaseModel):
     """
     All ports share the whole memory; if it is full, the longest queue loses its last frame.
@@ -5162,6 +5219,33 @@ class PartitionsConfig(BaseModel):
     output_limit: OutputLimit | None = None
     """
     Memory of all inputs that one output may occupy. Frames beyond it are lost, with or without PAUSE. Default: no limit.
+    """
+
+
+class Watchdog(BaseModel):
+    """
+    Looks at the outputs of a switch at regular times. A class that PAUSE has stopped at an output, that has frames and has sent none for the time of detection, is in a storm: its links wait for each other, or its receiver is broken. The storm ends when no PAUSE for the class has come for the time of restoration. The defaults are SONiC's, for switches of up to 32 ports; it multiplies all times by the number of ports in units of 32.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    detection: Span = "200 ms"
+    """
+    Time of detection.
+    """
+    restoration: Span = "200 ms"
+    """
+    Time of restoration.
+    """
+    poll: Span | None = None
+    """
+    Time between two looks. Default: 200 ms, or the shorter of the other times.
+    """
+    action: WatchdogAction = "drop"
+    """
+    What happens to the class at the output during a storm.
     """
 
 
@@ -6649,6 +6733,7 @@ BufferPolicyConfig = TypeAliasType(
     | AbmBufferPolicyConfig
     | DynamicThresholdBufferPolicyConfig
     | FabBufferPolicyConfig
+    | HeadroomPoolBufferPolicyConfig
     | LongestQueueDropBufferPolicyConfig
     | Literal[
         "partitions",
@@ -6656,6 +6741,7 @@ BufferPolicyConfig = TypeAliasType(
         "abm",
         "dynamic_threshold",
         "fab",
+        "headroom_pool",
         "longest_queue_drop",
     ],
 )
@@ -7389,6 +7475,10 @@ class SharedMemorySwitch(BaseModel):
     priority_pause: Pause | None = None
     """
     Stops single classes on the link that leads to an input (IEEE 802.1Qbb): the watermarks are those of each class.
+    """
+    watchdog: Watchdog | None = None
+    """
+    Frees outputs that PAUSE stops without end. Default: they wait.
     """
     reaction: Reaction = "0 ps"
     """
@@ -9120,6 +9210,7 @@ class Ethernet(BaseModel):
         "buffer": {"partitions": {}},
         "pause": None,
         "priority_pause": None,
+        "watchdog": None,
         "reaction": "0 ps",
         "arbiter": "fifo",
         "strict_priority": False,

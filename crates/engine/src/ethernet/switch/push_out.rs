@@ -21,6 +21,7 @@ impl EthernetSwitch {
         }
         let last = port.queues.pop_last(class);
         if let Some(packet) = &last {
+            self.ports[SwitchPort::input_of(packet)].control.report.frames_lost += 1;
             self.evict(packet, output, DropReason::Evicted, now, channels);
         }
         if commits_ahead {
@@ -39,7 +40,6 @@ impl EthernetSwitch {
         channels: &mut Channels,
     ) {
         let (input, class, len_bytes) = (SwitchPort::input_of(packet), self.class(packet), packet.len_bytes());
-        self.ports[input].control.report.frames_lost += 1;
         let (entry, is_control) = (self.entry(packet), self.rows.is_control(packet.flow_id()));
         let port = &mut self.ports[output];
         if let Some(recorder) = &port.record.recorder {
