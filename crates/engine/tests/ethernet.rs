@@ -356,6 +356,17 @@ fn span_ns(largest: u64) -> impl Strategy<Value = u64> {
     prop_oneof![Just(0), Just(600), Just(1200), 0..largest]
 }
 
+/// Every policy with its defaults, and some with less room.
+fn policies() -> Vec<BufferPolicyConfig> {
+    let limits = [Some(OutputLimit::Static(Bytes(30_000))), Some(OutputLimit::Dynamic(0.3))];
+    let limited = limits.map(|output_limit| BufferPolicyConfig::Partitions(PartitionsConfig { output_limit }));
+    let pools = [(1000, 0.1), (20_000, 0.02), (60_000, 2.0)].map(|(headroom, alpha)| {
+        let config = HeadroomPoolConfig { headroom: Bytes(headroom), alpha, ..HeadroomPoolConfig::default() };
+        BufferPolicyConfig::HeadroomPool(config)
+    });
+    BufferPolicyConfig::every().into_iter().chain(limited).chain(pools).collect()
+}
+
 fn tree() -> impl Strategy<Value = Tree> {
     let network = (
         prop::collection::vec(0_usize..8, 0..4),
@@ -366,17 +377,8 @@ fn tree() -> impl Strategy<Value = Tree> {
         span_ns(4000),
         span_ns(1000),
     );
-    let limits = [Some(OutputLimit::Static(Bytes(30_000))), Some(OutputLimit::Dynamic(0.3))];
-    let limited = limits.map(|output_limit| BufferPolicyConfig::Partitions(PartitionsConfig { output_limit }));
-    let pool = |headroom, alpha| {
-        let (reserve, resume_offset) = (Bytes(1000), Bytes(500));
-        HeadroomPoolConfig { headroom: Bytes(headroom), alpha, reserve, resume_offset, ..HeadroomPoolConfig::default() }
-    };
-    let pools = [(1000, 0.1), (20_000, 0.02), (60_000, 2.0)].map(|(headroom, alpha)| pool(headroom, alpha));
-    let pools = pools.map(BufferPolicyConfig::HeadroomPool);
-    let policies: Vec<_> = BufferPolicyConfig::every().into_iter().chain(limited).chain(pools).collect();
     let devices = (
-        prop::sample::select(policies),
+        prop::sample::select(policies()),
         (switch_control(), watchdog()),
         flow_control(),
         prop::sample::select(vec![Arbiter::Fifo, Arbiter::RoundRobin]),

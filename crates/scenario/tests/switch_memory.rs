@@ -1,4 +1,4 @@
-//! Memory of switches that decides when feeders stop, and the watchdog that frees outputs which are stopped without end.
+//! Memory of switches that decides when feeders stop, and the watchdog that frees outputs stopped without end.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -76,8 +76,8 @@ fn too_little_headroom_is_refused_or_named_and_its_losses_have_a_reason() {
 const POOL: &str = "memory = \"300 KB\"\nbuffer.headroom_pool.classes = 2\npriority_pause = {}";
 const WATERMARKS: &str = "memory = \"600 KB\"\npriority_pause = { high = \"280 KB\", low = \"260 KB\" }";
 
-/// A ring of five switches on which class 3 goes two hops the same way round, and class 0 goes one hop. Sources of class
-/// 3 stop at 3 ms, the others at 35 ms.
+/// A ring of five switches on which class 3 goes two hops the same way round, and class 0 goes one hop. Sources of
+/// class 3 stop at 3 ms, the others at 35 ms.
 fn ring(switch: &str, queue: &str, duration_ms: f64) -> Scenario {
     let at = |index: usize| index % 5 + 1;
     let switches: Vec<String> =
@@ -130,7 +130,7 @@ fn a_watchdog_breaks_a_deadlock_and_says_where_and_when() {
             let [storms, dropped] = ["watchdog_storms", "watchdog_drops"].map(|column| sum(&result.queues, column));
             assert!(storms >= 1 && dropped > 0, "{what}: {storms} storms, {dropped} dropped");
             assert_eq!(sum(&result.queues, "dropped_forced"), dropped, "{what}");
-            // What it did not drop has arrived: the ring is empty.
+            // All others have arrived: the ring is empty.
             let [sent, arrived] = ["packets_sent", "packets_delivered"].map(|column| sum(&result.flows, column));
             assert_eq!(arrived + dropped, sent, "{what}: {arrived} {dropped}");
             let log = &result.watched.as_ref().unwrap().packets[0];

@@ -85,8 +85,8 @@ pub trait BufferPolicy: Send + core::fmt::Debug {
     /// dropped. For policies with state of their own. Times of one output do not decrease.
     fn release(&mut self, _frame: Frame, _sent: Option<Time>, _memory: &Memory) {}
 
-    /// Sets the rates of the links that feed the inputs, as far as they are known. `by_class`: PAUSE stops single classes.
-    /// For policies with state of inputs. The memory is empty.
+    /// Sets the rates of the links that feed the inputs, as far as they are known. `by_class`: PAUSE stops single
+    /// classes. For policies with state of inputs. The memory is empty.
     fn feed(&mut self, _links: &[Option<Rate>], _by_class: bool, _memory: &Memory) {}
 
     /// Whether the policy decides when PAUSE stops a feeder: [`BufferPolicy::pause_level`].

@@ -99,7 +99,7 @@ impl DisciplineQueues {
         Some(packet)
     }
 
-    /// The link is free. Drops what the classes have to send. Returns the number of packets.
+    /// The link is free. Drops the packets that these classes would send now. Returns their number.
     pub fn discard(
         &mut self,
         classes: Classes,

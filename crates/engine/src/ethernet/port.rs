@@ -360,7 +360,7 @@ impl SwitchPort {
             return self.next_managed_turn(now);
         }
         if self.queues.occupied() == 0 {
-            // What is dropped must not be committed.
+            // Frames that will be dropped must not be committed.
             if self.control.dropped == 0 {
                 self.open_from = self.control.obeyed.free_from();
             }

@@ -39,8 +39,8 @@ impl Watchdog {
         self.next
     }
 
-    /// Looks at all outputs, whose departures up to `now` must have been released, and sets what they do with classes in
-    /// a storm. Returns the outputs where that has changed.
+    /// Looks at all outputs, whose departures up to `now` must have been released, and sets their classes in a storm.
+    /// Returns the outputs where these have changed.
     pub fn look(&mut self, ports: &mut [SwitchPort], now: Time) -> Vec<usize> {
         let spec = self.spec;
         self.next = now + spec.poll;

@@ -179,7 +179,7 @@ pub(crate) struct PortReport {
     pub watchdog: Option<WatchdogReport>,
 }
 
-/// What a watchdog of PAUSE did at a port.
+/// The work of a watchdog of PAUSE at a port.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WatchdogReport {
     pub storms: u64,

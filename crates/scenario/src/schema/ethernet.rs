@@ -200,9 +200,9 @@ impl Pause {
     }
 }
 
-/// Looks at the outputs of a switch at regular times. A class that PAUSE has stopped at an output, that has frames and
-/// has sent none for the time of detection, is in a storm: its links wait for each other, or its receiver is broken.
-/// The storm ends when no PAUSE for the class has come for the time of restoration. The defaults are SONiC's, for
+/// Looks at the outputs of a switch at regular times. A class that PAUSE has stopped at an output is in a storm if it
+/// has frames and has sent none for the time of detection. Then links wait for each other, or a receiver is broken. The
+/// storm ends when no PAUSE for the class has come for the time of restoration. The defaults are SONiC's, for
 /// switches of up to 32 ports; it multiplies all times by the number of ports in units of 32.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -213,11 +213,11 @@ pub struct Watchdog {
     pub restoration: Span,
     /// Time between two looks. Default: 200 ms, or the shorter of the other times.
     pub poll: Option<Span>,
-    /// What happens to the class at the output during a storm.
+    /// The fate of the class at the output during a storm.
     pub action: WatchdogAction,
 }
 
-/// What a watchdog does with a class in a storm.
+/// The reaction of a watchdog to a storm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WatchdogAction {

@@ -77,7 +77,7 @@ pub(super) fn check(outline: &Outline<'_>) -> Validity {
         require(classes <= u64::from(pool.classes), || at.key("classes"), few, &more)?;
         if headroom < needed {
             let message = format!(
-                "too little headroom at `{to}` for what comes from `{from}`: {headroom}, and {needed} may arrive before \
+                "too little headroom at `{to}` for frames from `{from}`: {headroom}, and {needed} may arrive before \
                  the sender stops"
             );
             let label = format!("expected at least `headroom = \"{}\"`", input.needed_value());

@@ -20,7 +20,7 @@ pub(super) fn too_little(spec: &ScenarioSpec) -> Option<Warning> {
     };
     Some(Warning {
         text: format!(
-            "`{to}` has {} of headroom for what comes from `{from}`, and {} may arrive before that stops{others}: frames \
+            "`{to}` has {} of headroom for frames from `{from}`, and {} may arrive before that stops{others}: frames \
              may be lost",
             worst.headroom, worst.needed
         ),

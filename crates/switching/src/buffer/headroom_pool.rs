@@ -23,9 +23,9 @@
 //! # Source
 //! The rules and the values are those of the simulator of HPCC's authors (Li et al., "HPCC: High Precision Congestion
 //! Control", SIGCOMM 2019). Its threshold is the free memory shifted by 3 bits, less one for each doubling of a port's
-//! rate over that of hosts, and its headroom is three times what arrives within the delay of a link: `rate` is the rate
-//! of hosts. For ConWeave's simulator `alpha` is 1/16, without a reserve. For SONiC's profiles `headroom` is `xoff`, and
-//! `reserve` is `xon`: at 100 Gb/s 30720 and 19456 B for 5 m, 104448 and 19456 B for 300 m.
+//! rate over that of hosts: `rate` is the rate of hosts. Its headroom is three times the bytes that arrive within the
+//! delay of a link. In ConWeave's simulator `alpha` is 1/16, without a reserve. For SONiC's profiles `headroom` is
+//! `xoff`, and `reserve` is `xon`: at 100 Gb/s 30720 and 19456 B for 5 m, 104448 and 19456 B for 300 m.
 //!
 //! # Where we differ
 //! - In HPCC's simulator a frame is lost if headroom and shared memory are full, even if the reserve has room for it.
@@ -35,7 +35,7 @@
 //! - Frames of class 0 are charged like others.
 //!
 //! # Cost
-//! 152 bytes for each input. A product for each frame, after the memory of all ports has been brought up to date.
+//! 144 bytes for each input. A product for each frame, after the memory of all ports has been brought up to date.
 //!
 //! # Parameters
 //! See [`HeadroomPoolConfig`].
@@ -114,11 +114,11 @@ impl HeadroomPoolConfig {
     }
 }
 
-/// What an input holds of a class.
+/// The bytes of a class that an input holds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     headroom: u64,
-    /// Of reserve and shared memory.
+    /// In reserve and shared memory.
     other: u64,
 }
 

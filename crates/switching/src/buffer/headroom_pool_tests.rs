@@ -1,3 +1,5 @@
+//! The rules of the headroom pool, step by step and as a law.
+
 use alloc::vec::Vec;
 
 use proptest::prelude::*;
@@ -144,7 +146,10 @@ proptest! {
         resume_offset in 0_u64..8000,
         shared in 0_u64..200_000,
         by_class in any::<bool>(),
-        steps in prop::collection::vec((0..PORTS, 0..3_usize, 1_u32..2000, 0..3_usize, any::<prop::sample::Index>()), 1..600),
+        steps in prop::collection::vec(
+            (0..PORTS, 0..3_usize, 1_u32..2000, 0..3_usize, any::<prop::sample::Index>()),
+            1..600,
+        ),
     ) {
         let classes = if by_class { 3 } else { 1 };
         let config = HeadroomPoolConfig {
@@ -184,8 +189,8 @@ proptest! {
             for (input, feeders) in feeders.iter().enumerate() {
                 for (class, feeder) in feeders.iter().enumerate().take(classes.into()) {
                     let holds = held.iter().any(|frame| frame.input == input && (!by_class || frame.class == class));
-                    prop_assert!(holds || !feeder.is_stopped, "an empty input stops its feeder for ever");
-                    // What must leave is never more than what there is, and something if the feeder may not go on.
+                    prop_assert!(holds || !feeder.is_stopped, "an empty input stops its feeder forever");
+                    // Something must leave, and never more than there is.
                     let excess = memory.excess(input, class).unwrap();
                     prop_assert!((1..=memory.of_input(input).max(1)).contains(&excess));
                 }

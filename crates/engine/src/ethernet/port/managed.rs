@@ -17,7 +17,7 @@ impl SwitchPort {
         Some((managed.as_mut()?.dequeue(may, now, record, forwarding)?, start))
     }
 
-    /// Drops the frames of these classes that the disciplines have to send at `now`, if the port is free. Returns their
+    /// Drops the frames of these classes that the disciplines would send at `now`, if the port is free. Returns their
     /// number.
     pub fn discard_managed(&mut self, classes: Classes, now: Time, forwarding: &[ForwardingEntry]) -> u64 {
         if self.next_start(now, false).is_none() {

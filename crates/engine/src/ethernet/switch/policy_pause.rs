@@ -1,8 +1,8 @@
 //! PAUSE of an Ethernet switch as its buffer policy decides.
 //!
 //! As in the switch of HPCC's simulator, a frame that arrives may stop its feeder, and one that leaves may let it
-//! continue; what others do never makes an input act. What they hold decides too, so that all that has left by then
-//! must be released first: feeders continue after all ports have acted.
+//! continue. Frames of other inputs never make an input act. But the memory that they hold decides, too: all frames
+//! that have left by then must be released first. So feeders continue after all ports have acted.
 
 use forebay_qdisc::Time;
 use forebay_switching::{PauseLevel, SharedMemory};
