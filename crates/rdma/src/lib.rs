@@ -15,6 +15,8 @@
 //! | `control/nscc.rs`, `control/rccc.rs` | Ultra Ethernet: control by the sender, by credit | UE 1.0, uec.cpp |
 //! | `uec.rs`, `uec/sender.rs`, `uec/receiver.rs` | sender and receiver of Ultra Ethernet | UE 1.0, uec.cpp |
 //! | `ndp.rs`, `ndp/paths.rs` | NDP: sender, receiver, pull queue | Handley et al. 2017, ndp.cpp |
+//! | `homa.rs`, `homa/sender.rs`, `homa/receiver.rs` | Homa: sender, and the grants of a receiving host | Montazeri et al. 2018, homa_grant.c |
+//! | `pfabric.rs` | pFabric: sender and receiver | Alizadeh et al. 2013, pfabricflow.cpp |
 //! | `arrived.rs` | packet numbers at a receiver | |
 //! | `entropy.rs` | the choice of paths by entropies | uec_mp.cpp |
 //! | `control/timely.rs`, `control/patched_timely.rs` | TIMELY, and TIMELY with a fixed point | Mittal et al. 2015 |
@@ -27,8 +29,10 @@ mod control;
 mod controller;
 mod entropy;
 mod go_back_n;
+mod homa;
 mod irn;
 mod ndp;
+mod pfabric;
 mod queue_pair;
 mod roce;
 mod roce_network;
@@ -50,10 +54,17 @@ pub use control::timely::TimelyConfig;
 pub use controller::{NicController, Setup};
 pub use entropy::{Entropies, LoadBalancing, PathFeedback};
 pub use go_back_n::GoBackNReceiver;
+pub use homa::{
+    HEADER_BYTES as HOMA_HEADER_BYTES, HomaConfig, HomaControl, HomaNetwork, HomaOrder, HomaOutgoing, HomaPacket,
+    HomaReceivers, HomaSender,
+};
 pub use irn::IrnReceiver;
 pub use ndp::{
     HEADER_BYTES as NDP_HEADER_BYTES, NdpConfig, NdpNetwork, NdpPacket, NdpPull, NdpPullQueue, NdpReceiver, NdpReply,
     NdpSender,
+};
+pub use pfabric::{
+    PfabricAck, PfabricConfig, PfabricNetwork, PfabricPacket, PfabricRanks, PfabricReceiver, PfabricSender,
 };
 pub use queue_pair::{Next, QueuePair};
 pub use roce::{Acknowledgement, DataPacket, Recovery, Reply, ReplyKind, RoceConfig, RoceWindow};
