@@ -94,7 +94,9 @@ impl Default for NdpNetwork {
 }
 
 impl NdpNetwork {
-    fn payload_bytes(&self) -> u64 {
+    /// Payload of a full packet.
+    #[must_use]
+    pub fn payload_bytes(&self) -> u64 {
         u64::from(self.mtu_bytes.saturating_sub(HEADER_BYTES).max(1))
     }
 

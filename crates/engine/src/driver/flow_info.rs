@@ -45,7 +45,7 @@ impl FlowInfo<Packet> for Channels {
     }
 
     fn remaining_bytes(&self, packet: &Packet) -> Option<u64> {
-        if packet.is_ack() { Some(0) } else { self.tables.sizes.as_ref()?.remaining(packet) }
+        if packet.is_ack() { Some(0) } else { self.tables.remaining_bytes(packet) }
     }
 
     fn departure(&self, packet: &Packet) -> Option<Time> {

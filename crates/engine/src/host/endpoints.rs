@@ -17,7 +17,7 @@ use crate::host::cells::{CellFlow, CellSource, CellSourceParts};
 use crate::host::connection::{Connections, End};
 use crate::host::endpoint::AnyEndpoint;
 use crate::host::nic::flows::NicFlows;
-use crate::host::nic::{self, Ndp, Nic, NicParts, ReceivingParts, Roce, SendingParts, Uec};
+use crate::host::nic::{self, Homa, Ndp, Nic, NicParts, Pfabric, ReceivingParts, Roce, SendingParts, Uec};
 use crate::host::send_path::SendPath;
 use crate::host::tasks::TaskPlan;
 use crate::host::tcp::{
@@ -322,6 +322,8 @@ impl Endpoints<'_> {
         Ok(AnyEndpoint::Other(match transport {
             RdmaTransport::Uec(_) => Box::new(self.nic::<Uec>(endpoint)?),
             RdmaTransport::Ndp(_) => Box::new(self.nic::<Ndp>(endpoint)?),
+            RdmaTransport::Homa(_) => Box::new(self.nic::<Homa>(endpoint)?),
+            RdmaTransport::Pfabric(_) => Box::new(self.nic::<Pfabric>(endpoint)?),
             RdmaTransport::Roce(_) => Box::new(self.nic::<Roce>(endpoint)?),
         }))
     }
@@ -333,7 +335,8 @@ impl Endpoints<'_> {
             let network = Arc::clone(T::network(&message.transport)?);
             let Message { bytes, base_round_trip, hops, .. } = *message;
             let bytes = bytes.unwrap_or(nic::UNLIMITED_BYTES);
-            Some(nic::Message { bytes, base_round_trip, hops, network })
+            let source = self.numbers.ends[id as usize].0;
+            Some(nic::Message { bytes, base_round_trip, hops, source, network })
         };
         let [begin, end] = self.nic_flows.at(endpoint);
         let sending: Vec<SendingParts<T>> = begin

@@ -5,7 +5,9 @@
 //! until all its data is acknowledged.
 
 pub(crate) mod flows;
+mod homa;
 mod ndp;
+mod pfabric;
 mod roce;
 mod transport;
 mod uec;
@@ -34,7 +36,9 @@ pub(crate) const UNLIMITED_BYTES: u64 = 1 << 50;
 
 use transport::{Arrival, Control, Outgoing};
 
+pub(crate) use homa::Homa;
 pub(crate) use ndp::Ndp;
+pub(crate) use pfabric::Pfabric;
 pub(crate) use roce::Roce;
 pub(crate) use transport::{Message, Transport};
 pub(crate) use uec::Uec;
@@ -62,10 +66,8 @@ struct Queued {
     flow: FlowId,
     class: u8,
     flags: u8,
-    header: Header,
+    carried: Carried,
     wire_bytes: u32,
-    /// The slot of its telemetry, or 0.
-    telemetry: u32,
 }
 
 struct Sending<T: Transport> {
@@ -215,17 +217,13 @@ impl<T: Transport> Nic<T> {
             return self.begin(place, now);
         }
         if let Some(sender) = sender
-            && T::timer(sender) <= now
-            && let Some((header, wire_bytes)) = T::on_timer(sender, &parts.message.network, now, &mut parts.rng)
+            && let network = &parts.message.network
+            && T::timer(sender, network) <= now
+            && let Some((header, wire_bytes)) = T::on_timer(sender, network, now, &mut parts.rng)
         {
-            self.control.push_back(Queued {
-                flow: parts.flow,
-                class: parts.class,
-                flags: 0,
-                header,
-                wire_bytes,
-                telemetry: 0,
-            });
+            let class = T::class(&header, network, parts.class);
+            let carried = Carried::new(header, 0, 0);
+            self.control.push_back(Queued { flow: parts.flow, class, flags: 0, carried, wire_bytes });
         }
         self.follow(place, now);
     }
@@ -269,7 +267,7 @@ impl<T: Transport> Nic<T> {
             return self.happened(Happened::Sent(flow), now);
         }
         let ready_at = if *is_ready { Time::NEVER } else { T::ready_at(active, network) };
-        let mut timer = T::timer(active);
+        let mut timer = T::timer(active, network);
         if ready_at <= now {
             *is_ready = true;
             self.ready.push_back(place);
@@ -284,8 +282,10 @@ impl<T: Transport> Nic<T> {
 
     /// Queues a control packet to the source of a flow that ends here.
     fn answer(&mut self, place: u32, header: Header, wire_bytes: u32, telemetry: u32) {
-        let ReceivingParts { flow, class, .. } = self.receiving[place as usize].parts;
-        self.control.push_back(Queued { flow, class, flags: flags::ACK, header, wire_bytes, telemetry });
+        let ReceivingParts { flow, class, ref message, .. } = self.receiving[place as usize].parts;
+        let class = T::class(&header, &message.network, class);
+        let carried = Carried::new(header, telemetry, 0);
+        self.control.push_back(Queued { flow, class, flags: flags::ACK, carried, wire_bytes });
     }
 
     /// Sends while the port is free.
@@ -297,10 +297,17 @@ impl<T: Transport> Nic<T> {
             }
             if let Some(queued) = self.control.pop_front() {
                 self.send_control(queued, now, out);
-            } else if let Some(place) = self.ready.pop_front() {
+            } else if let Some(place) = self.take_ready() {
                 self.send_data(place, now, out);
             }
         }
+    }
+
+    /// The flow that sends next.
+    fn take_ready(&mut self) -> Option<u32> {
+        let senders = self.ready.iter().map(|&place| self.sending[place as usize].sender.as_deref());
+        let index = self.transport.choose(senders);
+        self.ready.remove(index)
     }
 
     fn send_control(&mut self, queued: Queued, now: Time, out: &mut Outbox<'_>) {
@@ -319,11 +326,14 @@ impl<T: Transport> Nic<T> {
         *is_ready = false;
         let Some(sender) = sender else { return };
         let next = T::next_packet(sender, &parts.message.network, now, waiting, &mut parts.rng);
-        if let Some(Outgoing { header, wire_bytes, is_retransmission, is_trimmable }) = next {
-            let takes_telemetry = T::takes_telemetry(&parts.message.network);
+        if let Some(Outgoing { header, wire_bytes, ranked_from, is_retransmission, is_trimmable }) = next {
+            let network = &*parts.message.network;
             let tables = &mut out.channels.tables;
-            let telemetry = if takes_telemetry { tables.put_telemetry(Telemetry::new(self.line_rate)) } else { 0 };
-            let queued = Queued { flow: parts.flow, class: parts.class, flags: 0, header, wire_bytes, telemetry };
+            let takes = T::takes_telemetry(network);
+            let telemetry = if takes { tables.put_telemetry(Telemetry::new(self.line_rate)) } else { 0 };
+            let class = T::class(&header, network, parts.class);
+            let carried = Carried::new(header, telemetry, parts.message.bytes.saturating_sub(ranked_from));
+            let queued = Queued { flow: parts.flow, class, flags: 0, carried, wire_bytes };
             let packet = self.send(queued, (Ecn::Capable0, is_trimmable), now, out);
             self.sending[place as usize].parts.counters.sent(&packet, is_retransmission);
         }
@@ -331,12 +341,12 @@ impl<T: Transport> Nic<T> {
     }
 
     fn send(&mut self, queued: Queued, (ecn, is_trimmable): (Ecn, bool), now: Time, out: &mut Outbox<'_>) -> Packet {
-        let Queued { flow, class, flags, header, wire_bytes, telemetry } = queued;
+        let Queued { flow, class, flags, carried, wire_bytes } = queued;
         let packet = Packet::new(PacketFields {
             time: now,
             // Those of ACKs refer to other data.
             stamp: if flags & flags::ACK == 0 { departure_stamp(now) } else { 0 },
-            number: out.channels.tables.put_header(header, telemetry),
+            number: out.channels.tables.put_header(carried),
             flow,
             len_bytes: wire_bytes as u16,
             flags: flags | flags::HEADER,

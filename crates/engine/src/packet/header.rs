@@ -1,7 +1,10 @@
 //! The headers of RDMA transports.
 
 use forebay_qdisc::Time;
-use forebay_rdma::{DataPacket, NdpPacket, NdpReply, Reply, RequestToSend, UecAck, UecNack, UecPacket};
+use forebay_rdma::{
+    DataPacket, HomaControl, HomaPacket, NdpPacket, NdpReply, PfabricAck, PfabricPacket, Reply, RequestToSend, UecAck,
+    UecNack, UecPacket,
+};
 
 /// The header of a packet of an RDMA transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +19,10 @@ pub(crate) enum Header {
     NdpReply(NdpReply),
     /// The number of the pull, and the choice of its path.
     NdpPull(u64, u16),
+    HomaData(HomaPacket),
+    HomaControl(HomaControl),
+    PfabricData(PfabricPacket),
+    PfabricAck(PfabricAck),
     /// With the choice of its path.
     RoceData(DataPacket, u16),
     RoceAnswer(RoceAnswer),
@@ -42,7 +49,11 @@ impl Header {
             | Self::NdpReply(NdpReply { path: entropy, .. })
             | Self::NdpPull(_, entropy)
             | Self::RoceData(_, entropy) => *entropy,
-            Self::RoceAnswer(_) => 0,
+            Self::RoceAnswer(_)
+            | Self::HomaData(_)
+            | Self::HomaControl(_)
+            | Self::PfabricData(_)
+            | Self::PfabricAck(_) => 0,
         }
     }
 
@@ -51,6 +62,8 @@ impl Header {
         match self {
             Self::UecData(UecPacket { wire_bytes, .. })
             | Self::NdpData(NdpPacket { wire_bytes, .. })
+            | Self::HomaData(HomaPacket { wire_bytes, .. })
+            | Self::PfabricData(PfabricPacket { wire_bytes, .. })
             | Self::RoceData(DataPacket { wire_bytes, .. }, _) => Some(*wire_bytes),
             _ => None,
         }
@@ -65,4 +78,13 @@ pub(crate) struct Carried {
     pub trimmed_at_last_hop: bool,
     /// The slot of its telemetry; 0 if it takes none.
     pub telemetry: u32,
+    /// Bytes of its message by which a queue may rank it; 0 for control packets.
+    pub remaining_bytes: u64,
+}
+
+impl Carried {
+    /// A header as it leaves, with the slot of its telemetry.
+    pub fn new(header: Header, telemetry: u32, remaining_bytes: u64) -> Self {
+        Self { header, trimmed_at_last_hop: false, telemetry, remaining_bytes }
+    }
 }

@@ -12,7 +12,7 @@ use forebay_switching::congestion::Message;
 use forebay_tcp::SackBlocks;
 
 use crate::packet::flow_sizes::FlowSizes;
-use crate::packet::header::{Carried, Header};
+use crate::packet::header::Carried;
 use crate::packet::{FlowId, Packet, ack_stamp};
 
 /// Values of packets in flight, by slot. Slot 0 is none.
@@ -119,14 +119,24 @@ impl SideTables {
 
     /// Stores the header of a packet. Returns its slot.
     #[inline]
-    pub fn put_header(&mut self, header: Header, telemetry: u32) -> u32 {
-        self.headers.put(Carried { header, trimmed_at_last_hop: false, telemetry })
+    pub fn put_header(&mut self, carried: Carried) -> u32 {
+        self.headers.put(carried)
     }
 
     /// Takes out the header of a packet. The slot of its telemetry is then the caller's.
     #[inline]
     pub fn take_header(&mut self, packet: &Packet) -> Carried {
         self.headers.take(packet.number())
+    }
+
+    /// Bytes of its flow by which a queue may rank a data packet, if they are known.
+    #[must_use]
+    pub fn remaining_bytes(&self, packet: &Packet) -> Option<u64> {
+        if packet.has_header() {
+            let carried = self.headers.slots.get((packet.number() as usize).checked_sub(1)?)?;
+            return Some(carried.remaining_bytes);
+        }
+        self.sizes.as_ref()?.remaining(packet)
     }
 
     /// Stores telemetry. Returns its slot.

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use forebay_qdisc::{Ecn, Span, Time};
-use forebay_rdma::{NDP_HEADER_BYTES, NdpNetwork, RoceNetwork, UEC_HEADER_BYTES, UecNetwork};
+use forebay_rdma::{
+    HOMA_HEADER_BYTES, HomaNetwork, NDP_HEADER_BYTES, NdpNetwork, PfabricNetwork, RoceNetwork, UEC_HEADER_BYTES,
+    UecNetwork,
+};
 use forebay_switching::Bytes;
 use forebay_tcp::TcpConfig;
 
@@ -77,6 +80,10 @@ pub enum RdmaTransport {
     Uec(Arc<UecNetwork>),
     /// NDP.
     Ndp(Arc<NdpNetwork>),
+    /// Homa.
+    Homa(Arc<HomaNetwork>),
+    /// pFabric.
+    Pfabric(Arc<PfabricNetwork>),
     /// RoCE.
     Roce(Arc<RoceNetwork>),
 }
@@ -88,6 +95,8 @@ impl RdmaTransport {
         match self {
             Self::Uec(_) => "uec",
             Self::Ndp(_) => "ndp",
+            Self::Homa(_) => "homa",
+            Self::Pfabric(_) => "pfabric",
             Self::Roce(_) => "roce",
         }
     }
@@ -98,6 +107,7 @@ impl RdmaTransport {
         match self {
             // With one path, too, the packets and not the name of the flow choose it.
             Self::Uec(_) | Self::Ndp(_) => true,
+            Self::Homa(_) | Self::Pfabric(_) => false,
             // Few controllers change the path of a flow, but each may.
             Self::Roce(network) => network.config.control.changes_paths(),
         }
@@ -108,6 +118,8 @@ impl RdmaTransport {
         match self {
             Self::Uec(_) => UEC_HEADER_BYTES,
             Self::Ndp(_) => NDP_HEADER_BYTES,
+            Self::Homa(_) => HOMA_HEADER_BYTES,
+            Self::Pfabric(network) => network.header_bytes(),
             Self::Roce(network) => network.config.answer_bytes().min(network.config.header_bytes() as u32 + 1),
         }
     }

@@ -142,7 +142,7 @@ fn grants_go_to_the_shortest_message_of_each_sender() {
 fn no_more_than_the_overcommitment_get_grants() {
     let config = HomaConfig { max_overcommit: 2, grant_window: Some(Bytes(10_000)), ..config() };
     let mut receivers = HomaReceivers::new(network(&config));
-    let lengths = [40_000, 30_000, 20_000];
+    let lengths = [90_000, 80_000, 70_000];
     for (peer, bytes) in lengths.into_iter().enumerate() {
         let message = receivers.add(bytes, peer as u32, at(0));
         receivers.on_packet(message, &packet(0, bytes), at(0));

@@ -32,7 +32,7 @@ impl Transport for Ndp {
     fn network(of: &RdmaTransport) -> Option<&Arc<NdpNetwork>> {
         match of {
             RdmaTransport::Ndp(network) => Some(network),
-            RdmaTransport::Uec(_) | RdmaTransport::Roce(_) => None,
+            _ => None,
         }
     }
 
@@ -44,7 +44,7 @@ impl Transport for Ndp {
         Self { pulls: ending.next().map(NdpPullQueue::new), flows: Vec::new() }
     }
 
-    fn sender(&self, message: &Message<Self>, rng: &mut dyn Rng) -> NdpSender {
+    fn sender(&mut self, message: &Message<Self>, rng: &mut dyn Rng) -> NdpSender {
         NdpSender::new(message.bytes, &message.network, rng)
     }
 
@@ -65,8 +65,10 @@ impl Transport for Ndp {
         rng: &mut dyn Rng,
     ) -> Option<Outgoing> {
         let packet = sender.next_packet(now, rng, network)?;
-        let NdpPacket { wire_bytes, is_retransmission, .. } = packet;
-        Some(Outgoing { header: Header::NdpData(packet), wire_bytes, is_retransmission, is_trimmable: true })
+        let NdpPacket { number, wire_bytes, is_retransmission, .. } = packet;
+        let ranked_from = number * network.payload_bytes();
+        let header = Header::NdpData(packet);
+        Some(Outgoing { header, wire_bytes, ranked_from, is_retransmission, is_trimmable: true })
     }
 
     fn is_complete(sender: &NdpSender, network: &NdpNetwork) -> bool {
@@ -85,7 +87,7 @@ impl Transport for Ndp {
         }
     }
 
-    fn timer(sender: &NdpSender) -> Time {
+    fn timer(sender: &NdpSender, _network: &NdpNetwork) -> Time {
         sender.timer()
     }
 

@@ -42,7 +42,7 @@ impl Transport for Roce {
     fn network(of: &RdmaTransport) -> Option<&Arc<RoceNetwork>> {
         match of {
             RdmaTransport::Roce(network) => Some(network),
-            RdmaTransport::Uec(_) | RdmaTransport::Ndp(_) => None,
+            _ => None,
         }
     }
 
@@ -54,8 +54,8 @@ impl Transport for Roce {
         Self
     }
 
-    fn sender(&self, message: &Message<Self>, _rng: &mut dyn Rng) -> Sender {
-        let Message { bytes, base_round_trip, hops, network } = message;
+    fn sender(&mut self, message: &Message<Self>, _rng: &mut dyn Rng) -> Sender {
+        let Message { bytes, base_round_trip, hops, network, .. } = message;
         Sender { pair: network.queue_pair(*bytes, *base_round_trip, *hops), entropy: 0 }
     }
 
@@ -79,9 +79,9 @@ impl Transport for Roce {
         _rng: &mut dyn Rng,
     ) -> Option<Outgoing> {
         let Next::Send(packet) = sender.pair.next_packet(now, &network.config) else { return None };
-        let DataPacket { wire_bytes, is_retransmission, .. } = packet;
+        let DataPacket { sequence, wire_bytes, is_retransmission, .. } = packet;
         let header = Header::RoceData(packet, sender.entropy);
-        Some(Outgoing { header, wire_bytes, is_retransmission, is_trimmable: false })
+        Some(Outgoing { header, wire_bytes, ranked_from: sequence, is_retransmission, is_trimmable: false })
     }
 
     fn is_complete(sender: &Sender, _network: &RoceNetwork) -> bool {
@@ -93,7 +93,7 @@ impl Transport for Roce {
     }
 
     fn has_window(message: &Message<Self>) -> bool {
-        let Message { bytes, base_round_trip, hops, network } = message;
+        let Message { bytes, base_round_trip, hops, network, .. } = message;
         network.queue_pair(*bytes, *base_round_trip, *hops).window(&network.config) < u64::MAX
     }
 
@@ -121,7 +121,7 @@ impl Transport for Roce {
         }
     }
 
-    fn timer(sender: &Sender) -> Time {
+    fn timer(sender: &Sender, _network: &RoceNetwork) -> Time {
         sender.pair.timer()
     }
 

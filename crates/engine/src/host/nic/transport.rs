@@ -6,6 +6,7 @@ use forebay_qdisc::{Rate, Span, Time};
 use forebay_rdma::Hop;
 use rand_pcg::rand_core::Rng;
 
+use crate::host::endpoints::EndpointId;
 use crate::packet::header::Header;
 use crate::spec::RdmaTransport;
 
@@ -13,6 +14,8 @@ use crate::spec::RdmaTransport;
 pub(crate) struct Outgoing {
     pub header: Header,
     pub wire_bytes: u32,
+    /// Bytes of the message that do not count for the rank of the packet: usually those before its first one.
+    pub ranked_from: u64,
     pub is_retransmission: bool,
     /// Whether a switch may cut off its payload.
     pub is_trimmable: bool,
@@ -75,7 +78,7 @@ pub(crate) trait Transport: Send + Sized {
     where
         Self: 'a;
 
-    fn sender(&self, message: &Message<Self>, rng: &mut dyn Rng) -> Self::Sender;
+    fn sender(&mut self, message: &Message<Self>, rng: &mut dyn Rng) -> Self::Sender;
 
     /// `place` is the flow's place among those that end here.
     fn receiver(&mut self, message: &Message<Self>, place: u32) -> Self::Receiver;
@@ -92,6 +95,19 @@ pub(crate) trait Transport: Send + Sized {
         ready: u32,
         rng: &mut dyn Rng,
     ) -> Option<Outgoing>;
+
+    /// Which of the flows that wait for the port sends next; the first one waits longest.
+    fn choose<'a>(&mut self, _ready: impl Iterator<Item = Option<&'a Self::Sender>>) -> usize
+    where
+        Self: 'a,
+    {
+        0
+    }
+
+    /// The traffic class of a packet of a flow with this class.
+    fn class(_header: &Header, _network: &Self::Network, of_flow: u8) -> u8 {
+        of_flow
+    }
 
     fn is_complete(sender: &Self::Sender, network: &Self::Network) -> bool;
 
@@ -116,7 +132,7 @@ pub(crate) trait Transport: Send + Sized {
     fn on_answer(sender: &mut Self::Sender, network: &Self::Network, header: &Header, telemetry: &[Hop], now: Time);
 
     /// When the sender acts by itself.
-    fn timer(sender: &Self::Sender) -> Time;
+    fn timer(sender: &Self::Sender, network: &Self::Network) -> Time;
 
     /// Returns a control packet for the receiver, with its length, if one is due.
     fn on_timer(
@@ -158,5 +174,7 @@ pub(crate) struct Message<T: Transport> {
     pub base_round_trip: Span,
     /// Links of the path, one way.
     pub hops: u32,
+    /// The endpoint from which it comes.
+    pub source: EndpointId,
     pub network: Arc<T::Network>,
 }

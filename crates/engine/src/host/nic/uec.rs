@@ -70,7 +70,7 @@ impl Transport for Uec {
     fn network(of: &RdmaTransport) -> Option<&Arc<UecNetwork>> {
         match of {
             RdmaTransport::Uec(network) => Some(network),
-            RdmaTransport::Ndp(_) | RdmaTransport::Roce(_) => None,
+            _ => None,
         }
     }
 
@@ -89,7 +89,7 @@ impl Transport for Uec {
         Self { pacer: ending.find(|network| network.has_receiver_control).map(pacer) }
     }
 
-    fn sender(&self, message: &Message<Self>, rng: &mut dyn Rng) -> UecSender {
+    fn sender(&mut self, message: &Message<Self>, rng: &mut dyn Rng) -> UecSender {
         let Message { bytes, base_round_trip, network, .. } = message;
         UecSender::new(*bytes, *base_round_trip, network.first_window, network, rng)
     }
@@ -117,9 +117,10 @@ impl Transport for Uec {
         rng: &mut dyn Rng,
     ) -> Option<Outgoing> {
         let UecNext::Send(packet) = sender.next_packet(now, ready, rng, network) else { return None };
-        let UecPacket { wire_bytes, is_retransmission, .. } = packet;
+        let UecPacket { number, wire_bytes, is_retransmission, .. } = packet;
+        let ranked_from = number * u64::from(network.payload_bytes());
         let is_trimmable = network.has_trimming;
-        Some(Outgoing { header: Header::UecData(packet), wire_bytes, is_retransmission, is_trimmable })
+        Some(Outgoing { header: Header::UecData(packet), wire_bytes, ranked_from, is_retransmission, is_trimmable })
     }
 
     fn is_complete(sender: &UecSender, _network: &UecNetwork) -> bool {
@@ -147,7 +148,7 @@ impl Transport for Uec {
         }
     }
 
-    fn timer(sender: &UecSender) -> Time {
+    fn timer(sender: &UecSender, _network: &UecNetwork) -> Time {
         sender.timer()
     }
 
