@@ -22,7 +22,7 @@ pub use self::fit::{FittedValue, fitted, fitted_among};
 use crate::dbl::{FlowTableScope, SharedFlowTable};
 use crate::{
     CbqConfig, CustomDiscipline, Dbl, DblConfig, Discipline, DropTail, DropTailConfig, EtsConfig, FlowKey, HtbConfig,
-    InnerQueue, InnerQueues, Packet, ParameterError, PlacedError, PrioConfig, Queue, Rate, TaprioConfig, TbfConfig,
+    InnerQueue, InnerQueues, Packet, ParameterError, PlacedError, PrioConfig, Queue, RankConfig, Rate, TaprioConfig, TbfConfig,
     hash_flow, require,
 };
 
@@ -299,15 +299,20 @@ impl<G> QueueSpec<G> {
         matches!(self, Self::Csfq(_)) || self.children().any(Self::labels_packets)
     }
 
+    /// How it ranks packets, if it does.
+    #[must_use]
+    pub fn ranks(&self) -> Option<&RankConfig> {
+        match self {
+            Self::Pifo(config) => Some(&config.ranks),
+            Self::SpPifo(config) => Some(&config.ranks),
+            Self::Aifo(config) => Some(&config.ranks),
+            _ => None,
+        }
+    }
+
     /// Whether it ranks packets by facts that their senders state.
     fn has_senders_ranks(&self) -> bool {
-        let ranks = match self {
-            Self::Pifo(config) => &config.ranks,
-            Self::SpPifo(config) => &config.ranks,
-            Self::Aifo(config) => &config.ranks,
-            _ => return false,
-        };
-        ranks.needs_senders()
+        self.ranks().is_some_and(RankConfig::needs_senders)
     }
 
     /// Whether it, or a queue inside it, ranks packets by facts that their senders state.

@@ -14,7 +14,8 @@
 //!   (NEED_ACK in the module), and repeats the unscheduled bytes if the receiver has not seen the message.
 //! - `rtt_bytes` follows the network by default. The module has a constant of 10 000 B.
 //! - Receivers do not tell senders new cut-offs. The scenario sets them.
-//! - Each message asks for lost data by itself. The module sends to each peer one RESEND at a time.
+//! - A receiver asks for each gap of a silent message, as the module does now. Older versions ask for the first one, and
+//!   send to each peer one RESEND at a time.
 //! - No message is given up.
 
 mod receiver;

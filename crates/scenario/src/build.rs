@@ -267,7 +267,11 @@ fn flow(
                 (_, _, None) => TcpData::Unlimited,
             },
         },
-        schema::Transport::Uec(_) | schema::Transport::Ndp(_) | schema::Transport::Roce(_) => {
+        schema::Transport::Uec(_)
+        | schema::Transport::Ndp(_)
+        | schema::Transport::Homa(_)
+        | schema::Transport::Pfabric(_)
+        | schema::Transport::Roce(_) => {
             let fixed = || if let Application::Fixed(fixed) = &group.app { Some(size(fixed)) } else { None };
             Transport::Message(messages.message(&planned, group, bytes.or_else(fixed))?)
         }

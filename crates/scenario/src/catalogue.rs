@@ -4,7 +4,7 @@
 //! Nothing is written twice: a discipline's text is the opening comment of its source file, its parameters are those of
 //! its configuration.
 
-use forebay_rdma::{NdpConfig, RoceConfig, UecConfig};
+use forebay_rdma::{HomaConfig, NdpConfig, PfabricConfig, RoceConfig, UecConfig};
 use forebay_switching::{buffer, paths};
 use forebay_tcp::TcpConfig;
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
@@ -150,6 +150,8 @@ pub fn choices() -> Vec<Choice> {
         described::<Transport, TcpConfig>("transport", "tcp", example!("tcp")),
         described::<Transport, UecConfig>("transport", "uec", example!("uec")),
         described::<Transport, NdpConfig>("transport", "ndp", example!("ndp")),
+        described::<Transport, HomaConfig>("transport", "homa", example!("homa")),
+        described::<Transport, PfabricConfig>("transport", "pfabric", example!("pfabric")),
         described::<Transport, RoceConfig>("transport", "roce", example!("roce")),
         described::<Transport, Udp>("transport", "udp", example!("udp")),
         described::<Transport, Cells>("transport", "cells", example!("cells")),

@@ -9,7 +9,7 @@ mod summary;
 use std::collections::BTreeMap;
 
 use forebay_engine::RunResult;
-use forebay_rdma::{NDP_HEADER_BYTES, NdpConfig, UEC_HEADER_BYTES, UecConfig};
+use forebay_rdma::{HOMA_HEADER_BYTES, HomaConfig, NDP_HEADER_BYTES, NdpConfig, UEC_HEADER_BYTES, UecConfig};
 use forebay_records::{Column, Warning};
 
 use crate::plan::found_paths::{FoundPaths, Paths};
@@ -88,6 +88,8 @@ fn packet_sizes(transport: &Transport, base: SlowdownBase) -> Option<PacketSizes
         }),
         Transport::Uec(UecConfig { packet, .. }) => Some(PacketSizes::with_headers(packet.0, UEC_HEADER_BYTES)),
         Transport::Ndp(NdpConfig { packet, .. }) => Some(PacketSizes::with_headers(packet.0, NDP_HEADER_BYTES)),
+        Transport::Homa(HomaConfig { packet, .. }) => Some(PacketSizes::with_headers(packet.0, HOMA_HEADER_BYTES)),
+        Transport::Pfabric(config) => Some(PacketSizes::with_headers(config.packet.0, config.header.0 as u32)),
         Transport::Roce(config) => Some(PacketSizes {
             payload_bytes: config.payload.0,
             // The base of HPCC does not count telemetry.

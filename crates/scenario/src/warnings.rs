@@ -1,6 +1,7 @@
 //! Warnings about simplifications that follow from the scenario alone.
 
 mod headroom;
+mod order;
 mod sizes;
 mod small_queues;
 mod telemetry;
@@ -31,6 +32,7 @@ pub(crate) fn warnings(spec: &ScenarioSpec, writes_files: bool) -> Vec<Warning> 
         small_queues,
         telemetry::silent_ports(spec),
         trimming::queues_that_drop(spec),
+        order::ports_in_order_of_arrival(spec),
     ];
     single.into_iter().flatten().chain(sizes::cut_sizes(spec)).collect()
 }

@@ -41,12 +41,15 @@ impl Incoming {
         self.received >= self.bytes
     }
 
-    /// The first range that is missing of the data granted.
-    fn missing(&self, payload_bytes: u64) -> (u64, u64) {
-        let first = self.packets.expected();
-        let end = (first..).find(|&number| number * payload_bytes >= self.granted || self.packets.has(number));
-        let to = (end.unwrap_or(first) * payload_bytes).min(self.granted);
-        (first * payload_bytes, to)
+    /// The ranges that are missing of the data granted.
+    fn missing(&self, payload_bytes: u64) -> impl Iterator<Item = HomaControl> {
+        let beyond = self.granted.div_ceil(payload_bytes);
+        let mut next = self.packets.expected();
+        core::iter::from_fn(move || {
+            let first = (next..beyond).find(|&number| !self.packets.has(number))?;
+            next = (first..beyond).find(|&number| self.packets.has(number)).unwrap_or(beyond);
+            Some(HomaControl::Resend { from: first * payload_bytes, to: (next * payload_bytes).min(self.granted) })
+        })
     }
 }
 
@@ -63,9 +66,9 @@ pub struct HomaReceivers {
     incoming: u64,
     /// Bytes granted since the last grant to the oldest message.
     since_oldest: u64,
-    grants: VecDeque<HomaOutgoing>,
-    /// When the grants that wait were made.
-    granted_at: Time,
+    /// Control packets that wait to be sent, and since when.
+    waiting: VecDeque<HomaOutgoing>,
+    waiting_since: Time,
     /// When to look for silence of a message; entries may be too early.
     checks: BinaryHeap<Reverse<(Time, u32)>>,
 }
@@ -81,8 +84,8 @@ impl HomaReceivers {
             active: Vec::new(),
             incoming: 0,
             since_oldest: 0,
-            grants: VecDeque::new(),
-            granted_at: Time::NEVER,
+            waiting: VecDeque::new(),
+            waiting_since: Time::NEVER,
             checks: BinaryHeap::new(),
         }
     }
@@ -142,10 +145,7 @@ impl HomaReceivers {
         let answer = match control {
             HomaControl::NeedAck if message.is_complete() => Some(HomaControl::Ack),
             // All of its unscheduled packets were lost.
-            HomaControl::NeedAck if is_unheard => {
-                let (from, to) = message.missing(self.network.payload_bytes());
-                Some(HomaControl::Resend { from, to })
-            }
+            HomaControl::NeedAck if is_unheard => message.missing(self.network.payload_bytes()).next(),
             HomaControl::NeedAck => Some(HomaControl::Busy),
             _ => None,
         };
@@ -206,11 +206,14 @@ impl HomaReceivers {
             message.granted = granted;
             message.heard_at = now;
         });
-        self.granted_at = if self.grants.is_empty() { now } else { self.granted_at };
-        let control = HomaControl::Grant { granted, priority };
-        match self.grants.iter_mut().find(|waiting| waiting.message == number) {
-            Some(waiting) => waiting.control = control,
-            None => self.grants.push_back(HomaOutgoing { message: number, control }),
+        let grant = HomaOutgoing { message: number, control: HomaControl::Grant { granted, priority } };
+        let is_grant = |waiting: &HomaOutgoing| matches!(waiting.control, HomaControl::Grant { .. });
+        match self.waiting.iter_mut().find(|waiting| waiting.message == number && is_grant(waiting)) {
+            Some(waiting) => *waiting = grant,
+            None => {
+                self.waiting_since = if self.waiting.is_empty() { now } else { self.waiting_since };
+                self.waiting.push_back(grant);
+            }
         }
     }
 
@@ -232,14 +235,14 @@ impl HomaReceivers {
     /// When a control packet is due.
     #[must_use]
     pub fn timer(&self) -> Time {
-        let grants = if self.grants.is_empty() { Time::NEVER } else { self.granted_at };
-        self.checks.peek().map_or(Time::NEVER, |&Reverse((at, _))| at).min(grants)
+        let waiting = if self.waiting.is_empty() { Time::NEVER } else { self.waiting_since };
+        self.checks.peek().map_or(Time::NEVER, |&Reverse((at, _))| at).min(waiting)
     }
 
     /// The control packet that leaves at `now`, if one is due: a grant, or a request for data that did not come.
     pub fn on_timer(&mut self, now: Time) -> Option<HomaOutgoing> {
-        if let Some(grant) = self.grants.pop_front() {
-            return Some(grant);
+        if let Some(waiting) = self.waiting.pop_front() {
+            return Some(waiting);
         }
         let &Reverse((at, number)) = self.checks.peek()?;
         if at > now {
@@ -259,7 +262,12 @@ impl HomaReceivers {
             message.heard_at = now;
         }
         self.checks.push(Reverse((message.heard_at.saturating_add(silence), number)));
-        let (from, to) = message.missing(self.network.payload_bytes());
-        is_silent.then_some(HomaOutgoing { message: number, control: HomaControl::Resend { from, to } })
+        if !is_silent {
+            return None;
+        }
+        let missing = message.missing(self.network.payload_bytes());
+        self.waiting.extend(missing.map(|control| HomaOutgoing { message: number, control }));
+        self.waiting_since = now;
+        self.waiting.pop_front()
     }
 }

@@ -1,5 +1,7 @@
 //! The sender of a message, and the choice among messages.
 
+use alloc::collections::VecDeque;
+
 use forebay_units::Time;
 
 use super::{HEADER_BYTES, HomaControl, HomaNetwork, HomaPacket};
@@ -15,8 +17,8 @@ pub struct HomaSender {
     granted: u64,
     unscheduled: u64,
     scheduled_priority: u8,
-    /// The range to repeat.
-    resend: Option<(u64, u64)>,
+    /// The ranges to repeat.
+    resend: VecDeque<(u64, u64)>,
     /// When a RESEND asked for data that waits here; the answer is due.
     busy_since: Option<Time>,
     /// When it last sent or heard anything.
@@ -37,7 +39,7 @@ impl HomaSender {
             granted: unscheduled,
             unscheduled,
             scheduled_priority: 0,
-            resend: None,
+            resend: VecDeque::new(),
             busy_since: None,
             active_at: Time::ZERO,
             is_acknowledged: false,
@@ -55,12 +57,12 @@ impl HomaSender {
     /// Whether a packet may leave.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.resend.is_some() || self.next < self.granted
+        !self.resend.is_empty() || self.next < self.granted
     }
 
     /// Bytes not sent yet, by which a host chooses among its messages; a retransmission comes first.
     fn unsent_bytes(&self) -> u64 {
-        if self.resend.is_some() { 0 } else { self.bytes - self.next }
+        if self.resend.is_empty() { self.bytes - self.next } else { 0 }
     }
 
     /// Times at which it asked for an ACK.
@@ -77,9 +79,11 @@ impl HomaSender {
 
     /// The packet that leaves at `now`, if one may. A packet is sent as a whole if its first byte is granted.
     pub fn next_packet(&mut self, now: Time, network: &HomaNetwork) -> Option<HomaPacket> {
-        let (offset, priority, is_retransmission) = if let Some((from, to)) = self.resend {
+        let (offset, priority, is_retransmission) = if let Some((from, to)) = self.resend.pop_front() {
             let next = from + network.payload_bytes();
-            self.resend = (next < to).then_some((next, to));
+            if next < to {
+                self.resend.push_front((next, to));
+            }
             self.retransmitted_packets += 1;
             (from, network.highest_priority(), true)
         } else if self.next < self.granted {
@@ -107,10 +111,11 @@ impl HomaSender {
             HomaControl::Resend { from, to } => {
                 // The grant of these bytes may be lost.
                 self.granted = self.granted.max(to.min(self.bytes));
-                if from < self.next {
-                    self.resend = Some((from, to.min(self.next)));
-                } else {
+                let range = (from, to.min(self.next));
+                if from >= self.next {
                     self.busy_since = Some(now);
+                } else if !self.resend.contains(&range) {
+                    self.resend.push_back(range);
                 }
             }
             HomaControl::Ack => self.is_acknowledged = true,

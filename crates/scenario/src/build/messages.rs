@@ -87,6 +87,8 @@ fn rdma(transport: &Transport, line_rate: Rate, round_trip: Span) -> Option<Rdma
     match transport {
         Transport::Uec(config) => Some(RdmaTransport::Uec(Arc::new(config.network(line_rate, round_trip)))),
         Transport::Ndp(config) => Some(RdmaTransport::Ndp(Arc::new(config.network(line_rate)))),
+        Transport::Homa(config) => Some(RdmaTransport::Homa(Arc::new(config.network(line_rate, round_trip)))),
+        Transport::Pfabric(config) => Some(RdmaTransport::Pfabric(Arc::new(config.network(line_rate, round_trip)))),
         Transport::Roce(config) => {
             Some(RdmaTransport::Roce(Arc::new(RoceNetwork::new(config.clone(), line_rate, round_trip))))
         }

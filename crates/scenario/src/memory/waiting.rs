@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use forebay_engine::GENERATED_IN_ROUND;
-use forebay_rdma::{NdpConfig, RoceWindow, UecConfig};
+use forebay_rdma::{HomaConfig, NdpConfig, PfabricConfig, RoceWindow, UecConfig};
 use forebay_units::{Bytes, QueueSize, Rate};
 
 use crate::applications::Application;
@@ -65,9 +65,12 @@ fn of_ethernet(outline: &Outline<'_>, adapter: &Adapter, propagating: f64) -> (f
     for (number, group) in spec.flows.iter().enumerate() {
         let count = outline.flows_at_once(group);
         match &group.transport {
-            Transport::Tcp(_) | Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => {
-                windows += count * window(outline, group).min(limit)
-            }
+            Transport::Tcp(_)
+            | Transport::Uec(_)
+            | Transport::Ndp(_)
+            | Transport::Homa(_)
+            | Transport::Pfabric(_)
+            | Transport::Roce(_) => windows += count * window(outline, group).min(limit),
             Transport::Udp(udp) => {
                 let excess_bps = (count * udp_bps(udp) - uplinks_bps(outline, number)).max(0.0);
                 let packets = excess_bps * spec.duration.seconds() / packet_bits(group);
@@ -93,7 +96,12 @@ fn propagating(outline: &Outline<'_>) -> f64 {
     let of_group = |(number, group): (usize, &FlowGroup)| {
         let count = f64::from(group.flows());
         let rate_bps = match &group.transport {
-            Transport::Tcp(_) | Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => 0.0,
+            Transport::Tcp(_)
+            | Transport::Uec(_)
+            | Transport::Ndp(_)
+            | Transport::Homa(_)
+            | Transport::Pfabric(_)
+            | Transport::Roce(_) => 0.0,
             Transport::Udp(udp) => (count * udp_bps(udp)).min(uplinks_bps(outline, number)),
             Transport::Frames(frames) => {
                 let duty = frames.on_off.as_ref().map_or(1.0, |on_off| on_off.duty);
@@ -114,7 +122,12 @@ fn receives(spec: &ScenarioSpec, host: &str) -> bool {
     spec.flows.iter().any(|group| {
         let is_among = |hosts: &Option<OneOrMany>| hosts.iter().flat_map(|hosts| &hosts.0).any(|name| name == host);
         let is_answered = match &group.transport {
-            Transport::Tcp(_) | Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => true,
+            Transport::Tcp(_)
+            | Transport::Uec(_)
+            | Transport::Ndp(_)
+            | Transport::Homa(_)
+            | Transport::Pfabric(_)
+            | Transport::Roce(_) => true,
             Transport::Udp(udp) => udp.is_ping(),
             Transport::Cells(_) | Transport::Frames(_) => false,
         };
@@ -172,7 +185,12 @@ fn waiting(outline: &Outline<'_>) -> (f64, f64) {
         let before_access = access.as_deref().map(self::room).filter(|room| room.is_finite());
         let before_access = before_access.unwrap_or(access_bps * seconds / size);
         match &group.transport {
-            Transport::Tcp(_) | Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => {
+            Transport::Tcp(_)
+            | Transport::Uec(_)
+            | Transport::Ndp(_)
+            | Transport::Homa(_)
+            | Transport::Pfabric(_)
+            | Transport::Roce(_) => {
                 let window = window(outline, group);
                 // Where the access link is the narrowest, the window waits before it. A backward one waits apart.
                 if access_bps < rate / flows || group.direction == Direction::Backward {
@@ -212,6 +230,7 @@ fn packet_bits(group: &FlowGroup) -> f64 {
     let bytes = match &group.transport {
         Transport::Tcp(config) => config.segment,
         Transport::Uec(UecConfig { packet, .. }) | Transport::Ndp(NdpConfig { packet, .. }) => *packet,
+        Transport::Homa(HomaConfig { packet, .. }) | Transport::Pfabric(PfabricConfig { packet, .. }) => *packet,
         Transport::Roce(config) => Bytes(config.packet_bytes()),
         Transport::Udp(udp) => udp.packet.mean(),
         Transport::Cells(cells) => cells.size,
@@ -247,6 +266,8 @@ fn rdma_window(outline: &Outline<'_>, group: &FlowGroup) -> f64 {
     let seconds = outline.spec.duration.seconds();
     let in_flight_s = match &group.transport {
         Transport::Roce(config) if config.window == RoceWindow::None => seconds,
+        // What a receiver may expect in all, for one message, and the unscheduled bytes.
+        Transport::Homa(config) => ((f64::from(config.max_overcommit) / 2.0 + 1.0) * 2.0 * way_s(outline)).min(seconds),
         _ => (1.5 * 2.0 * way_s(outline)).min(seconds),
     };
     RDMA_WINDOW_PACKETS + rate_bps * in_flight_s / packet_bits(group)

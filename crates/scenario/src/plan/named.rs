@@ -26,7 +26,7 @@ pub(crate) struct EthernetPlan<'s> {
     pub adapter: &'s Adapter,
     pub congestion_management: Option<&'s CongestionManagement>,
     /// Whether any of them stops single classes of its neighbours.
-    stops_classes: bool,
+    pub stops_classes: bool,
 }
 
 impl<'s> EthernetPlan<'s> {

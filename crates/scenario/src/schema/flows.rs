@@ -5,7 +5,9 @@ mod udp;
 use std::borrow::Cow;
 use std::fmt;
 
-use forebay_rdma::{NDP_HEADER_BYTES, NdpConfig, RoceConfig, UEC_HEADER_BYTES, UecConfig};
+use forebay_rdma::{
+    HOMA_HEADER_BYTES, HomaConfig, NDP_HEADER_BYTES, NdpConfig, PfabricConfig, RoceConfig, UEC_HEADER_BYTES, UecConfig,
+};
 use forebay_tcp::{PAGES, TcpConfig};
 use forebay_units::Span;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -100,6 +102,12 @@ pub enum Transport {
     /// NDP: full windows at once, trimmed packets, and receivers that pull. Sends one message (`app.fixed`) or data
     /// without end, through queues that trim.
     Ndp(NdpConfig),
+    /// Homa: short messages go unasked, receivers grant the rest by the bytes left, and packets carry priorities. Sends
+    /// one message (`app.fixed`) or data without end, through ports that serve classes by priority.
+    Homa(HomaConfig),
+    /// pFabric: a window sent at once, and repaired by short timeouts alone. Sends one message (`app.fixed`) or data
+    /// without end, through short queues that rank packets by the bytes left.
+    Pfabric(PfabricConfig),
     /// RoCE: queue pairs at a rate that congestion control sets, with go-back-N or IRN. Sends one message (`app.fixed`)
     /// or data without end.
     Roce(RoceConfig),
@@ -131,6 +139,8 @@ impl Transport {
             Self::Tcp(_) => "tcp",
             Self::Uec(_) => "uec",
             Self::Ndp(_) => "ndp",
+            Self::Homa(_) => "homa",
+            Self::Pfabric(_) => "pfabric",
             Self::Roce(_) => "roce",
             Self::Udp(_) => "udp",
             Self::Cells(_) => "cells",
@@ -145,6 +155,8 @@ impl Transport {
         match self {
             Self::Uec(config) => Some((config.packet.0, u64::from(UEC_HEADER_BYTES))),
             Self::Ndp(config) => Some((config.packet.0, u64::from(NDP_HEADER_BYTES))),
+            Self::Homa(config) => Some((config.packet.0, u64::from(HOMA_HEADER_BYTES))),
+            Self::Pfabric(config) => Some((config.packet.0, config.header.0)),
             Self::Roce(config) => Some((config.payload.0, 0)),
             Self::Tcp(_) | Self::Udp(_) | Self::Cells(_) | Self::Frames(_) => None,
         }
@@ -169,7 +181,7 @@ pub(crate) fn rdma_variants() -> impl Iterator<Item = (&'static str, Algorithm)>
 }
 
 fn bare_transports(schema: &mut Schema) {
-    tagged::allow_bare(schema, &["tcp", "uec", "ndp", "roce"]);
+    tagged::allow_bare(schema, &["tcp", "uec", "ndp", "homa", "pfabric", "roce"]);
 }
 
 /// Router of a chain at which the flows of a group join.
@@ -255,7 +267,10 @@ impl FlowGroup {
     pub fn largest_packet(&self) -> u64 {
         match &self.transport {
             Transport::Tcp(config) => config.segment.0.max(config.ack_bytes()),
-            Transport::Uec(UecConfig { packet, .. }) | Transport::Ndp(NdpConfig { packet, .. }) => packet.0,
+            Transport::Uec(UecConfig { packet, .. })
+            | Transport::Ndp(NdpConfig { packet, .. })
+            | Transport::Homa(HomaConfig { packet, .. })
+            | Transport::Pfabric(PfabricConfig { packet, .. }) => packet.0,
             Transport::Roce(config) => config.packet_bytes(),
             Transport::Udp(udp) => {
                 udp.packet.largest().map_or(u64::from(u16::MAX), |bytes| bytes.0.min(u64::from(u16::MAX)))

@@ -14,7 +14,9 @@ use super::check::{DAY, Validity, check_span, require};
 use super::headroom::{self, pool};
 use crate::plan::outline::Outline;
 use crate::plan::{EthernetPlan, PlannedKind, PlannedSwitch};
-use crate::schema::{LinkSpec, Pause, Reaction, ScenarioSpec, SharedMemorySwitch, SpanDistribution, Watchdog};
+use crate::schema::{
+    LinkSpec, Pause, Reaction, ScenarioSpec, SharedMemorySwitch, SpanDistribution, Transport, Watchdog,
+};
 
 /// Priorities of IEEE 802.1Q.
 const MOST_CLASSES: u8 = SharedMemory::CLASSES as u8;
@@ -29,6 +31,11 @@ pub(super) fn classes_of_flows(spec: &ScenarioSpec, path: &Path) -> Validity {
         let class = || format!("`class` is {}", group.class);
         let at = || path.index(index).key("class");
         require(group.class < MOST_CLASSES, at, class, "expected a priority from 0 to 7")?;
+        let Transport::Homa(config) = &group.transport else { continue };
+        let message =
+            || format!("packets of `{}` have {} priorities from {}", group.name, config.priorities, group.class);
+        let fits = u16::from(group.class) + u16::from(config.priorities) <= u16::from(MOST_CLASSES);
+        require(fits, at, message, "expected priorities from 0 to 7: a smaller `class` or fewer `priorities`")?;
     }
     Ok(())
 }

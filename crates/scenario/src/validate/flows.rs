@@ -4,6 +4,7 @@ use forebay_document::{Invalid, Path, did_you_mean};
 
 use std::collections::BTreeMap;
 
+use forebay_rdma::HomaConfig;
 use forebay_tcp::TcpConfig;
 use forebay_units::{Bytes, ParameterError, Span};
 
@@ -58,6 +59,8 @@ pub(super) fn validate(outline: &Outline<'_>, path: &Path) -> Validity {
             Transport::Tcp(config) => tcp(group, config, &at)?,
             Transport::Uec(config) => rdma(group, config.validate(), &at)?,
             Transport::Ndp(config) => rdma(group, config.validate(), &at)?,
+            Transport::Homa(config) => homa(group, config, outline, &at)?,
+            Transport::Pfabric(config) => rdma(group, config.validate(), &at)?,
             Transport::Roce(config) => rdma(group, config.validate(), &at)?,
             Transport::Udp(udp) => self::udp(group, udp, &at)?,
             Transport::Cells(cells) => switch::cells(group, cells, outline, &at)?,
@@ -192,6 +195,18 @@ fn rdma(group: &FlowGroup, checked: Result<(), ParameterError>, at: &Path) -> Va
     let message = || format!("packets of `{name}` are ECN-capable");
     require(!group.ecn.is_capable(), || at.key("ecn"), message, "expected none")?;
     group.app.check(&at.key("app"))
+}
+
+/// Checks a group of Homa, whose packets have several classes.
+fn homa(group: &FlowGroup, config: &HomaConfig, outline: &Outline<'_>, at: &Path) -> Validity {
+    rdma(group, config.validate(), at)?;
+    let stops_classes = outline.ethernet.as_ref().is_some_and(|ethernet| ethernet.stops_classes);
+    let message = || "a message of `homa` has several classes, and `priority_pause` stops one".to_owned();
+    let label = "expected `pause` in place of `priority_pause`: an adapter has one queue for a message";
+    require(!stops_classes || config.priorities == 1, || at.key("transport.homa"), message, label)?;
+    let highest = u8::MAX - (config.priorities - 1);
+    let message = || format!("class {} and {} priorities exceed class 255", group.class, config.priorities);
+    require(group.class <= highest, || at.key("class"), message, &format!("expected at most {highest}"))
 }
 
 fn udp(group: &FlowGroup, udp: &Udp, at: &Path) -> Validity {

@@ -5,7 +5,10 @@ use forebay_units::{QueueSize, Rate, Span};
 
 use super::check::{DAY, LONGEST_RUN, Validity, check_fraction, check_rate, check_span, out_of_bounds, require};
 use super::probes::watched_flow;
-use forebay_rdma::{NDP_HEADER_BYTES, NdpConfig, UEC_HEADER_BYTES, UecConfig, telemetry_can_name};
+use forebay_rdma::{
+    HOMA_HEADER_BYTES, HomaConfig, NDP_HEADER_BYTES, NdpConfig, PfabricConfig, UEC_HEADER_BYTES, UecConfig,
+    telemetry_can_name,
+};
 
 use crate::plan::outline::{Links, Outline, Traffic};
 use crate::schema::{
@@ -43,6 +46,8 @@ impl<'s> Largest<'s> {
             Transport::Tcp(config) => config.ack_bytes(),
             Transport::Uec(_) => u64::from(UEC_HEADER_BYTES),
             Transport::Ndp(_) => u64::from(NDP_HEADER_BYTES),
+            Transport::Homa(_) => u64::from(HOMA_HEADER_BYTES),
+            Transport::Pfabric(config) => config.header.0,
             Transport::Roce(config) => config.answer_bytes().into(),
             // The answers of a ping are as long as its packets.
             Transport::Udp(udp) if udp.is_ping() => udp.packet.mean().0,
@@ -67,7 +72,10 @@ impl<'s> Largest<'s> {
 fn data_packet(transport: &Transport) -> u64 {
     match transport {
         Transport::Tcp(config) => config.segment.0,
-        Transport::Uec(UecConfig { packet, .. }) | Transport::Ndp(NdpConfig { packet, .. }) => packet.0,
+        Transport::Uec(UecConfig { packet, .. })
+        | Transport::Ndp(NdpConfig { packet, .. })
+        | Transport::Homa(HomaConfig { packet, .. })
+        | Transport::Pfabric(PfabricConfig { packet, .. }) => packet.0,
         Transport::Roce(config) => config.packet_bytes(),
         Transport::Udp(udp) => match udp.packet {
             SizeDistribution::Uniform(_, high) => high.0,

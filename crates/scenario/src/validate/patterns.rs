@@ -29,7 +29,7 @@ pub(super) fn validate(group: &FlowGroup, outline: &Outline<'_>, reach: Option<&
         carries,
         || at.key("transport"),
         message,
-        "expected a transport that sends so many bytes: `tcp`, `uec`, `ndp`, `roce`",
+        "expected a transport that sends so many bytes: `tcp`, `uec`, `ndp`, `homa`, `pfabric`, `roce`",
     )?;
     let is_managed = outline.ethernet.as_ref().is_some_and(|ethernet| ethernet.congestion_management.is_some());
     let message = || "`pattern` and `congestion_management` of Ethernet frames do not go together yet".to_owned();
@@ -51,14 +51,19 @@ pub(super) fn validate(group: &FlowGroup, outline: &Outline<'_>, reach: Option<&
     }
     traffic.check(&setting, &path.key(pattern.name()), at)?;
     let message = || format!("messages of `{}` wait for each other, and TCP connections do not", pattern.name());
-    let label = "expected `uec`, `ndp` or `roce`: their adapter sees all messages of a host";
+    let label = "expected `uec`, `ndp`, `homa`, `pfabric` or `roce`: their adapter sees all messages of a host";
     require(group.transport.is_rdma() || !traffic.waits_for_messages(), || at.key("transport"), message, label)
 }
 
 /// Whether a flow of this transport can send a given number of bytes, and ends then.
 fn carries_messages(transport: &Transport) -> bool {
     match transport {
-        Transport::Tcp(_) | Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => true,
+        Transport::Tcp(_)
+        | Transport::Uec(_)
+        | Transport::Ndp(_)
+        | Transport::Homa(_)
+        | Transport::Pfabric(_)
+        | Transport::Roce(_) => true,
         Transport::Udp(_) | Transport::Cells(_) | Transport::Frames(_) => false,
     }
 }

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod by_size;
 mod clos;
 mod closed_forms;
 mod hpcc;

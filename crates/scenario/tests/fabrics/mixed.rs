@@ -12,7 +12,7 @@ const LOSSLESS: &str = r#"
 switch.ethernet_switch = { memory = "4 MB", pause = { high = "120 KB", low = "60 KB" } }
 adapter = { pause = { high = "60 KB", low = "30 KB" } }"#;
 
-const TRANSPORTS: [&str; 14] = [
+const TRANSPORTS: [&str; 18] = [
     "tcp = {}",
     "uec = {}",
     "uec = { control = \"rccc\" }",
@@ -20,6 +20,10 @@ const TRANSPORTS: [&str; 14] = [
     "uec = { control = \"dctcp\", trimming = false }",
     "ndp = {}",
     "ndp = { path_penalties = true, packet = \"1500 B\" }",
+    "homa = {}",
+    "homa = { priorities = 2, cutoffs = [], max_overcommit = 2, oldest_share = 0.5, packet = \"9000 B\" }",
+    "pfabric = {}",
+    "pfabric = { ranks = \"unacknowledged\", probe_after = 1, max_window = 100 }",
     "roce = {}",
     "roce = { control = \"dcqcn_paper\", window = \"variable\" }",
     "roce = { control = \"timely\", window = \"none\", recovery = \"irn\" }",

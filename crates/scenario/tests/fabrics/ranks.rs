@@ -65,6 +65,29 @@ fn by_remaining_size_a_short_flow_waits_for_no_long_one() {
 }
 
 #[test]
+fn a_short_message_of_any_adapter_waits_for_no_long_one() {
+    let transports = ["uec = { trimming = false }", "ndp = {}", "homa = {}", "pfabric = {}", "roce = {}"];
+    let duration = |transport: &str, ranks: &str| {
+        let queue = format!(r#"{{ pifo = {{ limit = "1 MB", ranks = "{ranks}" }} }}"#);
+        let of_tcp =
+            ["{ preset = \"rfc\", max_window_segments = 60 }", "{ preset = \"rfc\", initial_window_segments = 20 }"];
+        let text = of_tcp.iter().fold(short_among_long(&queue, ""), |text, tcp| {
+            text.replace(&format!("transport.tcp = {tcp}"), &format!("transport.{transport}"))
+        });
+        let result = result(&text);
+        let row = result.flows.texts("name").iter().position(|name| name == "short").unwrap();
+        (result.flows.floats("fct_s")[row], result.flows.floats("base_s")[row], text)
+    };
+    for transport in transports {
+        let (by_size, alone, text) = duration(transport, "remaining_size");
+        let largest = if transport.starts_with("ndp") { 72e-6 } else { 36e-6 };
+        assert!(by_size < alone + 2.0 * largest, "{transport}: {by_size} of {alone}\n{text}");
+        let (drawn, ..) = duration(transport, "uniform");
+        assert!(drawn > by_size, "{transport}: {by_size} by size, {drawn} at random");
+    }
+}
+
+#[test]
 fn a_flow_without_a_size_comes_after_those_with_one() {
     let queue = r#"{ pifo = { limit = "300 packets", ranks = "remaining_size" } }"#;
     let text = short_among_long(queue, "").replace("app.fixed = { size = \"50 MB\" }", "app = \"unlimited\"");

@@ -162,7 +162,7 @@ fn a_trace_takes_the_time_of_its_operations() {
     ];
     let lines: Vec<String> = trace.iter().map(|line| format!("\"{line}\"")).collect();
     let goal = format!("start = \"1 us\"\npattern.goal = {{ lines = [{}] }}", lines.join(", "));
-    for transport in ["uec", "ndp", "roce"] {
+    for transport in ["uec", "ndp", "homa", "pfabric", "roce"] {
         let result = simulate(&fat_tree(&format!("transport = \"{transport}\"\n{goal}")));
         let (flows, ranks) = (&result.flows, &result.ranks);
         let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-12, "{value}, not {expected}");
@@ -290,7 +290,7 @@ proptest::proptest! {
     #[test]
     fn operations_of_any_trace_start_after_those_that_they_wait_for(
         drawn in proptest::collection::vec((0_usize..4, 1_usize..4, 1_u64..60_000, [proptest::bool::ANY; 2]), 1..24),
-        transport in proptest::sample::select(vec!["uec", "ndp", "roce"]),
+        transport in proptest::sample::select(vec!["uec", "ndp", "homa", "pfabric", "roce"]),
     ) {
         let messages: Vec<_> =
             drawn.into_iter().map(|(from, step, bytes, waits)| (from, (from + step) % 4, bytes, waits)).collect();
