@@ -22,8 +22,8 @@ pub use self::fit::{FittedValue, fitted, fitted_among};
 use crate::dbl::{FlowTableScope, SharedFlowTable};
 use crate::{
     CbqConfig, CustomDiscipline, Dbl, DblConfig, Discipline, DropTail, DropTailConfig, EtsConfig, FlowKey, HtbConfig,
-    InnerQueue, InnerQueues, Packet, ParameterError, PlacedError, PrioConfig, Queue, RankConfig, Rate, TaprioConfig, TbfConfig,
-    hash_flow, require,
+    InnerQueue, InnerQueues, Packet, ParameterError, PlacedError, PrioConfig, Queue, RankConfig, Rate, TaprioConfig,
+    TbfConfig, hash_flow, require,
 };
 
 mod fit;

@@ -9,7 +9,8 @@
 //!   All flows get equal shares of the link.
 //! - `remaining_size`: by the bytes of the flow that are left from this packet on, as in pFabric. Short flows finish
 //!   first. ACKs have rank 0; flows without a size, or of 4 GiB and more, come last. Flows of TCP have a size with
-//!   `app.fixed`, `app.transfers` or a `pattern`.
+//!   `app.fixed`, `app.transfers` or a `pattern`; messages over `uec`, `ndp`, `homa`, `pfabric` and `roce` have one,
+//!   too.
 //! - `deadline`: by the time at which the packet left its source plus the `slack` of its traffic class.
 //! - `uniform`, `exponential`, `poisson`: drawn for each packet, as in the tests of SP-PIFO's authors.
 //!

@@ -14,8 +14,8 @@
 //!   (NEED_ACK in the module), and repeats the unscheduled bytes if the receiver has not seen the message.
 //! - `rtt_bytes` follows the network by default. The module has a constant of 10 000 B.
 //! - Receivers do not tell senders new cut-offs. The scenario sets them.
-//! - A receiver asks for each gap of a silent message, as the module does now. Older versions ask for the first one, and
-//!   send to each peer one RESEND at a time.
+//! - A receiver asks for each gap of a silent message, as the module does now. Older versions ask for the first one,
+//!   and send to each peer one RESEND at a time.
 //! - No message is given up.
 
 mod receiver;
@@ -38,14 +38,15 @@ forebay_units::configuration! {
     pub struct HomaConfig {
         /// A full packet on the wire, of which 58 B are headers.
         pub packet: Bytes = Bytes(1_500);
-        /// Unscheduled bytes of a message, rounded up to whole packets. Default: the rate of the hosts times the longest
-        /// round trip of the network.
+        /// Unscheduled bytes of a message, rounded up to whole packets. Default: the rate of the hosts times the
+        /// longest round trip of the network.
         pub rtt_bytes: Option<Bytes> = None;
-        /// Priorities of packets, from 1 to 8. The highest one also has control packets. The traffic class of a packet is
-        /// its priority plus the `class` of its flow.
+        /// Priorities of packets, from 1 to 8. The highest one also has control packets. The traffic class of a packet
+        /// is its priority plus the `class` of its flow.
         pub priorities: u8 = 8;
         /// Unscheduled packets of messages up to the first length have the highest priority, up to the second one the
-        /// next, and so on; longer messages have the one after the last. The priorities below are for scheduled packets.
+        /// next, and so on; longer messages have the one after the last. The priorities below are for scheduled
+        /// packets.
         pub cutoffs: Vec<Bytes> = alloc::vec![Bytes(200), Bytes(2_800), Bytes(15_000)];
         /// Messages to which a receiver grants at a time, of different senders.
         pub max_overcommit: u32 = 8;

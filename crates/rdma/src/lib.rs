@@ -15,7 +15,7 @@
 //! | `control/nscc.rs`, `control/rccc.rs` | Ultra Ethernet: control by the sender, by credit | UE 1.0, uec.cpp |
 //! | `uec.rs`, `uec/sender.rs`, `uec/receiver.rs` | sender and receiver of Ultra Ethernet | UE 1.0, uec.cpp |
 //! | `ndp.rs`, `ndp/paths.rs` | NDP: sender, receiver, pull queue | Handley et al. 2017, ndp.cpp |
-//! | `homa.rs`, `homa/sender.rs`, `homa/receiver.rs` | Homa: sender, and the grants of a receiving host | Montazeri et al. 2018, homa_grant.c |
+//! | `homa.rs`, `homa/` | Homa: sender, and the grants of a receiving host | Montazeri et al. 2018, homa_grant.c |
 //! | `pfabric.rs` | pFabric: sender and receiver | Alizadeh et al. 2013, pfabricflow.cpp |
 //! | `arrived.rs` | packet numbers at a receiver | |
 //! | `entropy.rs` | the choice of paths by entropies | uec_mp.cpp |

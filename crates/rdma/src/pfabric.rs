@@ -1,19 +1,20 @@
 //! pFabric: a window sent at once, and switches that serve and drop packets by the bytes left of their flows.
 //!
-//! A sender starts with a window of about a bandwidth-delay product. Its switches have small queues, serve the packet of
-//! the smallest rank first and drop the one of the largest. Only a short timeout detects losses. After several timeouts
-//! in a row the sender stops to send data, and probes until an ACK comes.
+//! A sender starts with a window of about a bandwidth-delay product. Its switches have small queues, serve the packet
+//! of the smallest rank first and drop the one of the largest. Only a short timeout detects losses. After several
+//! timeouts in a row the sender stops to send data, and probes until an ACK comes.
 //!
-//! Source: Alizadeh et al., "pFabric: Minimal near-optimal datacenter transport", SIGCOMM 2013. The rules of the window,
-//! the timer and the ACKs are those of pHost's simulator (flow.cpp, pfabricflow.cpp), whose constants for pFabric are
-//! the paper's: packets of 1460 B and 40 B of headers, a first window of 12 packets, a timeout of 45 us, which is three
+//! Source: Alizadeh et al., "pFabric: Minimal near-optimal datacenter transport", SIGCOMM 2013. The rules of the
+//! window, the timer and the ACKs are those of pHost's simulator (flow.cpp, pfabricflow.cpp), whose constants for
+//! pFabric are the paper's: packets of 1460 B and 40 B of headers, a first window of 12 packets, a timeout of 45 us, which is three
 //! round trips, and queues of 36 864 B.
 //!
 //! # Where we differ
 //! - The rank of a packet is the size of the flow less the number of its first byte, as in the simulator of SP-PIFO's
 //!   authors and for all transports here. In the paper it is what is not acknowledged: `ranks = "unacknowledged"`.
 //! - The window does not grow beyond `max_window`, by default the first one. In pHost's simulator it is 15 packets.
-//! - The simulator has no probes. The paper has them after five timeouts; a probe here has the length of an ACK.
+//! - The simulator has no probes. The paper has them after five timeouts. A probe here has the length and the rank of
+//!   an ACK.
 //! - The first window and the timeout follow the path by default.
 
 use alloc::collections::VecDeque;

@@ -157,9 +157,9 @@ fn drops(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
     // Links also lose acknowledgements, answers of pings, and messages of congestion management.
     let messages = sum(&result.queues, "control_frames_sent") + sum(&result.adapters, "control_frames_sent");
     let is_answered = |transport: &Transport| match transport {
-        Transport::Tcp(_) | Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => true,
         Transport::Udp(udp) => udp.is_ping(),
         Transport::Cells(_) | Transport::Frames(_) => false,
+        transport => matches!(transport, Transport::Tcp(_)) || transport.is_rdma(),
     };
     let loses_others = messages > 0 || spec.flows.iter().any(|group| is_answered(&group.transport));
     let least = dropped + if loses_others { 0 } else { of_links };
@@ -243,7 +243,7 @@ fn smallest_packet(group: &FlowGroup) -> u64 {
         // A SYN is as long as an ACK.
         Transport::Tcp(config) => config.header.0.min(config.ack_size.0),
         // A message may have a byte, and headers may be none.
-        Transport::Uec(_) | Transport::Ndp(_) | Transport::Roce(_) => 1,
+        Transport::Uec(_) | Transport::Ndp(_) | Transport::Homa(_) | Transport::Pfabric(_) | Transport::Roce(_) => 1,
         Transport::Udp(udp) => match (&udp.packet, &udp.pattern) {
             (SizeDistribution::Constant(size) | SizeDistribution::Uniform(size, _), UdpPattern::Constant(_)) => size.0,
             _ => 1,

@@ -63,8 +63,8 @@ fn times(queue: &str, transport: &str, of: &[(u32, u32, u64, u64)]) -> (Vec<f64>
 
 #[test]
 fn a_message_alone_takes_the_time_of_its_bytes() {
-    // Store-and-forward over four links of 10 Gb/s and 1 us, and back: the transports add nothing, neither at the border
-    // of the unscheduled bytes nor where the window ends.
+    // Store-and-forward over four links of 10 Gb/s and 1 us, and back: the transports add nothing, neither at the
+    // border of the unscheduled bytes nor where the window ends.
     for (transport, queue, [packet, header]) in
         [("homa = {}", priorities(), [1_500_u64, 58]), ("pfabric = {}", BY_SIZE.into(), [1_500, 40])]
     {
