@@ -13,7 +13,7 @@
 //! - A message has no response. Its receiver acknowledges it as a whole. A sender that hears nothing asks for that
 //!   (NEED_ACK in the module), and repeats the unscheduled bytes if the receiver has not seen the message.
 //! - `rtt_bytes` follows the network by default. The module has a constant of 10 000 B.
-//! - Receivers do not tell senders new cut-offs. The scenario sets them.
+//! - Receivers send no new cut-offs to senders. The scenario sets them.
 //! - A receiver asks for each gap of a silent message, as the module does now. Older versions ask for the first one,
 //!   and send to each peer one RESEND at a time.
 //! - No message is given up.
@@ -133,15 +133,6 @@ impl HomaNetwork {
         self.config.priorities.saturating_sub(self.config.cutoffs.len() as u8 + 2)
     }
 
-    /// The priority of grants to the message of this rank, from 0, among those to which a receiver grants. If they are
-    /// fewer than the priorities, they have the lowest ones. A new, shorter message then finds a higher one free.
-    #[must_use]
-    pub fn scheduled_priority(&self, rank: usize, active: usize) -> u8 {
-        let levels = usize::from(self.highest_scheduled()) + 1;
-        let unused = levels.saturating_sub(active);
-        (levels - 1).saturating_sub(rank + unused) as u8
-    }
-
     /// Bytes that a receiver may expect in all.
     fn most_incoming(&self) -> u64 {
         self.rtt_bytes * u64::from(self.config.max_overcommit)
@@ -157,6 +148,13 @@ impl HomaNetwork {
         let share = self.config.oldest_share;
         (share > 0.0).then(|| (self.rtt_bytes as f64 * (1.0 - share) / share) as u64)
     }
+}
+
+/// The priority of grants to the message of this rank, from 0, among the `active` ones to which a receiver grants. If
+/// they are fewer than the priorities, they have the lowest ones. A new, shorter message then finds a higher one free.
+fn scheduled_priority(highest: u8, rank: usize, active: usize) -> u8 {
+    let unused = (usize::from(highest) + 1).saturating_sub(active);
+    usize::from(highest).saturating_sub(rank + unused) as u8
 }
 
 /// A data packet.
@@ -189,9 +187,9 @@ pub enum HomaControl {
         /// The byte after its last one.
         to: u64,
     },
-    /// The other end is alive, and has nothing to send now.
+    /// The other end is alive, and sends nothing now.
     Busy,
-    /// The receiver should say what it has.
+    /// A request for an ACK.
     NeedAck,
     /// The receiver has all.
     Ack,

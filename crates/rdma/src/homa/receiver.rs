@@ -6,7 +6,7 @@ use core::cmp::Reverse;
 
 use forebay_units::Time;
 
-use super::{HEADER_BYTES, HomaControl, HomaNetwork, HomaPacket};
+use super::{HEADER_BYTES, HomaControl, HomaNetwork, HomaPacket, scheduled_priority};
 use crate::arrived::Reassembly;
 
 /// A control packet for the sender of a message.
@@ -24,6 +24,9 @@ struct Incoming {
     /// Its sender.
     peer: u32,
     bytes: u64,
+    /// Of a full packet.
+    payload_bytes: u64,
+    highest_scheduled: u8,
     /// Its packets that have arrived.
     packets: Reassembly,
     received: u64,
@@ -42,7 +45,8 @@ impl Incoming {
     }
 
     /// The ranges that are missing of the data granted.
-    fn missing(&self, payload_bytes: u64) -> impl Iterator<Item = HomaControl> {
+    fn missing(&self) -> impl Iterator<Item = HomaControl> {
+        let payload_bytes = self.payload_bytes;
         let beyond = self.granted.div_ceil(payload_bytes);
         let mut next = self.packets.expected();
         core::iter::from_fn(move || {
@@ -53,7 +57,8 @@ impl Incoming {
     }
 }
 
-/// The messages that arrive at a host. Their numbers are in the order of their first packets.
+/// The messages that arrive at a host. Their numbers are in the order of their first packets. Messages may have other
+/// packets and priorities than the host's own constants.
 #[derive(Clone, Debug)]
 pub struct HomaReceivers {
     network: HomaNetwork,
@@ -91,10 +96,18 @@ impl HomaReceivers {
     }
 
     /// Adds a message of `bytes` from the sender `peer`, of which a packet arrives, and returns its number.
-    pub fn add(&mut self, bytes: u64, peer: u32, now: Time) -> u32 {
-        let (number, granted) = (self.messages.len() as u32, self.network.unscheduled_bytes(bytes));
-        let packets = Reassembly::default();
-        self.messages.push(Incoming { peer, bytes, packets, received: 0, granted, heard_at: now });
+    pub fn add(&mut self, bytes: u64, peer: u32, network: &HomaNetwork, now: Time) -> u32 {
+        let (number, granted) = (self.messages.len() as u32, network.unscheduled_bytes(bytes));
+        self.messages.push(Incoming {
+            peer,
+            bytes,
+            payload_bytes: network.payload_bytes(),
+            highest_scheduled: network.highest_scheduled(),
+            packets: Reassembly::default(),
+            received: 0,
+            granted,
+            heard_at: now,
+        });
         self.incoming += granted;
         if granted < bytes {
             self.grantable.insert((bytes, number));
@@ -124,7 +137,7 @@ impl HomaReceivers {
 
     /// Data has arrived. Returns an ACK for a message that is complete.
     pub fn on_packet(&mut self, number: u32, packet: &HomaPacket, now: Time) -> Option<HomaControl> {
-        let index = packet.offset / self.network.payload_bytes();
+        let index = packet.offset / self.messages[number as usize].payload_bytes;
         let payload_bytes = u64::from(packet.wire_bytes.saturating_sub(HEADER_BYTES));
         self.change(number, |message| {
             message.heard_at = now;
@@ -145,7 +158,7 @@ impl HomaReceivers {
         let answer = match control {
             HomaControl::NeedAck if message.is_complete() => Some(HomaControl::Ack),
             // All of its unscheduled packets were lost.
-            HomaControl::NeedAck if is_unheard => message.missing(self.network.payload_bytes()).next(),
+            HomaControl::NeedAck if is_unheard => message.missing().next(),
             HomaControl::NeedAck => Some(HomaControl::Busy),
             _ => None,
         };
@@ -164,7 +177,7 @@ impl HomaReceivers {
                 let message = &self.messages[number as usize];
                 let allowed = self.network.most_incoming().saturating_sub(self.incoming);
                 let more = window.saturating_sub(message.incoming()).min(allowed);
-                let priority = self.network.scheduled_priority(rank, active.len());
+                let priority = scheduled_priority(message.highest_scheduled, rank, active.len());
                 self.give(number, more, priority, now);
                 // One that is granted as a whole makes room for another.
                 let message = &self.messages[number as usize];
@@ -226,7 +239,7 @@ impl HomaReceivers {
         let has_room = |&number: &u32| self.messages[number as usize].incoming() <= self.network.rtt_bytes;
         let oldest = self.grantable.iter().map(|&(_, number)| number).filter(has_room).min();
         if let Some(number) = oldest {
-            let priority = self.network.highest_scheduled();
+            let priority = self.messages[number as usize].highest_scheduled;
             self.give(number, self.network.rtt_bytes, priority, now);
             self.since_oldest = 0;
         }
@@ -265,7 +278,7 @@ impl HomaReceivers {
         if !is_silent {
             return None;
         }
-        let missing = message.missing(self.network.payload_bytes());
+        let missing = message.missing();
         self.waiting.extend(missing.map(|control| HomaOutgoing { message: number, control }));
         self.waiting_since = now;
         self.waiting.pop_front()

@@ -21,6 +21,11 @@ fn network(config: &HomaConfig) -> HomaNetwork {
     config.network(Rate::megabits(10_000), Span::from_microseconds(8))
 }
 
+/// A message with the module's constants.
+fn add(receivers: &mut HomaReceivers, bytes: u64, peer: u32, now: Time) -> u32 {
+    receivers.add(bytes, peer, &network(&config()), now)
+}
+
 fn packet(number: u64, bytes: u64) -> HomaPacket {
     let offset = number * 1_442;
     let wire_bytes = (bytes - offset).min(1_442) as u32 + HEADER_BYTES;
@@ -86,7 +91,7 @@ fn parameters_have_bounds() {
         let config = HomaConfig { priorities, cutoffs: cutoffs(lengths), ..default() };
         assert!(config.validate().is_ok(), "{priorities} {lengths:?}");
         let network = network(&config);
-        assert!(network.scheduled_priority(0, 9) < priorities);
+        assert!(scheduled_priority(network.highest_scheduled(), 0, 9) < priorities);
         assert_eq!(network.unscheduled_priority(1), priorities - 1);
     }
 }
@@ -101,8 +106,9 @@ fn unscheduled_packets_have_the_priority_of_the_length() {
 #[test]
 fn few_scheduled_messages_have_the_lowest_priorities() {
     let network = network(&config());
-    let priorities =
-        |active: usize| -> Vec<_> { (0..active).map(|rank| network.scheduled_priority(rank, active)).collect() };
+    let priorities = |active: usize| -> Vec<_> {
+        (0..active).map(|rank| scheduled_priority(network.highest_scheduled(), rank, active)).collect()
+    };
     assert_eq!(priorities(1), [0]);
     assert_eq!(priorities(2), [1, 0]);
     assert_eq!(priorities(4), [3, 2, 1, 0]);
@@ -113,15 +119,15 @@ fn few_scheduled_messages_have_the_lowest_priorities() {
 fn grants_go_to_the_shortest_message_of_each_sender() {
     let mut receivers = HomaReceivers::new(network(&config()));
     // A alone may have half of 80 000 B on the way: 8 652 unscheduled ones are, so 31 348 more.
-    let a = receivers.add(100_000, 1, at(0));
+    let a = add(&mut receivers, 100_000, 1, at(0));
     assert_eq!(receivers.on_packet(a, &packet(0, 100_000), at(0)), None);
     assert_eq!(grants(&mut receivers, at(0)), [(a, 41_442, 0)]);
     // B is shorter. Each of two may have 26 666 B on the way, and A has more.
-    let b = receivers.add(50_000, 2, at(1));
+    let b = add(&mut receivers, 50_000, 2, at(1));
     receivers.on_packet(b, &packet(0, 50_000), at(1));
     assert_eq!(grants(&mut receivers, at(1)), [(b, 28_108, 1)]);
     // C takes the place of B, as it is of the same sender. 40 000 + 26 666 + 8 652 B are on the way.
-    let c = receivers.add(20_000, 2, at(2));
+    let c = add(&mut receivers, 20_000, 2, at(2));
     receivers.on_packet(c, &packet(0, 20_000), at(2));
     assert_eq!(grants(&mut receivers, at(2)), [(c, 10_094 + 4_682, 1)]);
     // Each packet that comes makes room for as much.
@@ -144,7 +150,7 @@ fn no_more_than_the_overcommitment_get_grants() {
     let mut receivers = HomaReceivers::new(network(&config));
     let lengths = [90_000, 80_000, 70_000];
     for (peer, bytes) in lengths.into_iter().enumerate() {
-        let message = receivers.add(bytes, peer as u32, at(0));
+        let message = add(&mut receivers, bytes, peer as u32, at(0));
         receivers.on_packet(message, &packet(0, bytes), at(0));
     }
     // The first two fill their windows and with them the 20 000 B on the way; the third finds no room.
@@ -163,7 +169,7 @@ fn no_more_than_the_overcommitment_get_grants() {
 fn a_window_can_be_fixed() {
     let config = HomaConfig { grant_window: Some(Bytes(10_000)), ..config() };
     let mut receivers = HomaReceivers::new(network(&config));
-    let message = receivers.add(100_000, 1, at(0));
+    let message = add(&mut receivers, 100_000, 1, at(0));
     receivers.on_packet(message, &packet(0, 100_000), at(0));
     assert_eq!(grants(&mut receivers, at(0)), [(message, 11_442, 0)]);
 }
@@ -173,11 +179,11 @@ fn the_oldest_message_gets_a_part_of_the_grants() {
     // A fifth: after 40 000 B for others. One message at a time gets grants.
     let config = HomaConfig { oldest_share: 0.2, max_overcommit: 1, ..config() };
     let mut receivers = HomaReceivers::new(network(&config));
-    let old = receivers.add(1_000_000, 1, at(0));
+    let old = add(&mut receivers, 1_000_000, 1, at(0));
     (0..7).for_each(|number| _ = receivers.on_packet(old, &packet(number, 1_000_000), at(0)));
     let before = grants(&mut receivers, at(0));
     assert_eq!(before.last().unwrap().1, 10_094 + 5_000);
-    let short = receivers.add(100_000, 2, at(1));
+    let short = add(&mut receivers, 100_000, 2, at(1));
     let mut of_old = Vec::new();
     for number in 0..40 {
         receivers.on_packet(short, &packet(number, 100_000), at(1));
@@ -187,6 +193,22 @@ fn the_oldest_message_gets_a_part_of_the_grants() {
     assert_eq!(of_old.len(), 1, "{of_old:?}");
     let (number, granted, priority) = of_old[0];
     assert!((20..35).contains(&number) && granted == 15_094 + 10_000 && priority == 3, "{of_old:?}");
+}
+
+#[test]
+fn messages_of_one_host_may_have_different_packets_and_priorities() {
+    let mut receivers = HomaReceivers::new(network(&config()));
+    let large = HomaConfig { packet: Bytes(9_000), priorities: 2, cutoffs: Vec::new(), ..config() };
+    let few = receivers.add(10_000, 1, &network(&large), at(0));
+    let second = HomaPacket { offset: 8_942, wire_bytes: 1_116, priority: 1, is_retransmission: false };
+    assert_eq!(receivers.on_packet(few, &second, at(0)), None);
+    let first = HomaPacket { offset: 0, wire_bytes: 9_000, ..second };
+    assert_eq!(receivers.on_packet(few, &first, at(0)), Some(HomaControl::Ack));
+    // Two messages of others have priorities 1 and 0, of which this one knows but 0.
+    add(&mut receivers, 50_000, 2, at(1));
+    let low = receivers.add(40_000, 3, &network(&large), at(1));
+    receivers.on_packet(low, &first, at(1));
+    assert!(grants(&mut receivers, at(1)).iter().all(|&(message, _, priority)| message != low || priority == 0));
 }
 
 #[test]
@@ -213,7 +235,7 @@ fn a_receiver_asks_for_what_is_missing_and_a_sender_for_an_ack() {
     let mut receivers = HomaReceivers::new(network.clone());
     let mut sender = HomaOrder::default().begin(10_000, &network);
     assert_eq!(packets(&mut sender, at(0), &network).len(), 7);
-    let message = receivers.add(10_000, 1, at(6));
+    let message = add(&mut receivers, 10_000, 1, at(6));
     for number in [0, 3, 5, 6] {
         receivers.on_packet(message, &packet(number, 10_000), at(6));
     }
@@ -251,7 +273,7 @@ fn lost_grants_and_lost_messages_are_repaired() {
     // All packets were lost: the first sign of the message asks what the receiver has.
     let asked = sender.on_timer(at(5_000), &network).unwrap();
     let mut receivers = HomaReceivers::new(network.clone());
-    let message = receivers.add(20_000, 1, at(5_004));
+    let message = add(&mut receivers, 20_000, 1, at(5_004));
     let answer = receivers.on_control(message, asked, at(5_004)).unwrap();
     assert_eq!(answer, HomaControl::Resend { from: 0, to: 10_094 });
     sender.on_control(&answer, at(5_008));
@@ -344,7 +366,7 @@ proptest! {
                     senders[index].on_control(&control, now);
                     continue;
                 }
-                let number = *numbers[index].get_or_insert_with(|| receivers.add(bytes, peer, now));
+                let number = *numbers[index].get_or_insert_with(|| add(&mut receivers, bytes, peer, now));
                 let answer = match packet {
                     Flying::Data(packet) => receivers.on_packet(number, &packet, now),
                     Flying::ToReceiver(control) | Flying::ToSender(control) => {

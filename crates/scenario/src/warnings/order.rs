@@ -50,7 +50,7 @@ fn first_port(outline: &Outline<'_>, serves: impl Fn(u32, Option<&QueueSpec>) ->
     outline.ways().find(is_other).map(|(_, port)| port.link_name(""))
 }
 
-/// Whether a queue serves packets of higher classes first, as far as can be said of it.
+/// Whether a queue serves packets of higher classes first.
 fn favors(queue: &QueueSpec, lowest: u8, classes: u8) -> bool {
     let by_class = |bands: &[(&[u8], &str)], default: Option<&str>| {
         let last = bands.len().saturating_sub(1);

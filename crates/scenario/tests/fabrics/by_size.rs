@@ -88,16 +88,17 @@ fn a_message_alone_takes_the_time_of_its_bytes() {
 fn an_incast_ends_with_the_bytes_of_all_and_the_shortest_first() {
     // 12 senders of other leaves, each with a message of another length.
     let incast: Vec<_> = (0..12).map(|from| (from, 15, 100_000 + 20_000 * u64::from(from), 0)).collect();
-    for (transport, queue, payload, header) in
-        [("homa = {}", priorities(), 1_442, 58), ("pfabric = {}", BY_SIZE.to_owned(), 1_460, 40)]
+    // pFabric's senders know of no other: what they send too much is lost, and repaired after a timeout.
+    for (transport, queue, payload, header, most) in
+        [("homa = {}", priorities(), 1_442, 58, 1.05), ("pfabric = {}", BY_SIZE.to_owned(), 1_460, 40, 1.25)]
     {
         let (times, _) = times(&queue, transport, &incast);
         let wire = |bytes: u64| bytes + bytes.div_ceil(payload) * header;
         let bound = incast.iter().map(|message| wire(message.2)).sum::<u64>() as f64 * 8.0 / 1e4;
         let last = times.iter().copied().fold(0.0, f64::max);
-        assert!(last > bound && last < 1.05 * bound, "{transport}: {last} of {bound}");
-        let ordered = times.windows(2).filter(|pair| pair[0] < pair[1]).count();
-        assert!(ordered >= 10, "{transport}: {times:?}");
+        assert!(last > bound && last < most * bound, "{transport}: {last} of {bound}");
+        // Data is on its way ahead of the order, so that neighbors may pass each other.
+        assert!(times.windows(3).all(|three| three[0] < three[2]), "{transport}: {times:?}");
     }
 }
 

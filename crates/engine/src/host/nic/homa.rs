@@ -120,12 +120,12 @@ impl Transport for Homa {
         sender.on_timer(now, network).map(control)
     }
 
-    fn on_data(&mut self, receiver: &mut Receiver, _network: &HomaNetwork, arrival: &Arrival) -> Option<(Header, u32)> {
+    fn on_data(&mut self, receiver: &mut Receiver, network: &HomaNetwork, arrival: &Arrival) -> Option<(Header, u32)> {
         let Arrival { header, now, .. } = *arrival;
         let receivers = self.receivers.as_mut()?;
         let number = *receiver.number.get_or_insert_with(|| {
             self.places.push(receiver.place);
-            receivers.add(receiver.bytes, receiver.source, now)
+            receivers.add(receiver.bytes, receiver.source, network, now)
         });
         let answer = match header {
             Header::HomaData(packet) => receivers.on_packet(number, &packet, now),
