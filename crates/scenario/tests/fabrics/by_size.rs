@@ -126,6 +126,42 @@ fn a_sender_serves_its_shortest_message_first() {
     }
 }
 
+/// The mean completion time in us of remote procedure calls below 10 KB, at 70 % of the payload that links can carry.
+fn mean_of_calls(queue: &str, transport: &str, paths: &str) -> f64 {
+    let group = format!(
+        r#"
+        [[flows]]
+        name = "rpc"
+        stop = "1 ms"
+        transport.{transport}
+        pattern.open_loop = {{ load = 0.7, size = {{ cdf = "google_rpc2008" }} }}
+        "#
+    );
+    let text = leaf_spine(queue, &group).replace("\"spray\"", paths).replacen(
+        "[topology",
+        "host_jitter = \"none\"\n[topology",
+        1,
+    );
+    let flows = result(&text).flows;
+    let times = flows.floats("fct_s").iter().zip(flows.floats("size_bytes")).filter(|(_, bytes)| **bytes < 10_000.0);
+    let times: Vec<f64> = times.map(|(time, _)| time * 1e6).collect();
+    assert!(times.len() > 3_000 && times.iter().all(|time| time.is_finite()), "{transport}: {} calls", times.len());
+    times.iter().sum::<f64>() / times.len() as f64
+}
+
+#[test]
+fn short_calls_are_several_times_faster_than_with_dctcp_over_ecmp() {
+    // DCTCP's threshold at 10 Gb/s: 65 packets.
+    let marking = r#"queue.red = { limit = "300 KB", min_threshold = "97500 B", max_threshold = "97501 B", weight = 1,
+        ecn = true, hard_drop = false }"#
+        .replace('\n', " ");
+    let dctcp = mean_of_calls(&marking, "tcp = { congestion_control = \"dctcp\" }", "\"ecmp\"");
+    for (transport, queue) in [("homa = {}", priorities()), ("pfabric = {}", BY_SIZE.to_owned())] {
+        let mean = mean_of_calls(&queue, transport, "\"spray\"");
+        assert!(3.0 * mean < dctcp, "{transport}: {mean} us, DCTCP {dctcp} us");
+    }
+}
+
 #[test]
 fn the_classes_of_homa_follow_that_of_the_flow() {
     // Priorities 0 to 7 become classes 8 to 15, of which the queue knows the upper half.
