@@ -2898,6 +2898,55 @@ class NdpConfig(BaseModel):
     """
 
 
+class HomaConfig(BaseModel):
+    """
+    Parameters of Homa. The defaults are those of its kernel module.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    packet: Bytes = "1500 B"
+    """
+    A full packet on the wire, of which 58 B are headers.
+    """
+    rtt_bytes: Bytes | None = None
+    """
+    Unscheduled bytes of a message, rounded up to whole packets. Default: the rate of the hosts times the longest round trip of the network.
+    """
+    priorities: Annotated[int, Field(ge=0, le=255)] = 8
+    """
+    Priorities of packets, from 1 to 8. The highest one also has control packets. The traffic class of a packet is its priority plus the `class` of its flow.
+    """
+    cutoffs: list[Bytes] = ["200 B", "2800 B", "15 KB"]
+    """
+    Unscheduled packets of messages up to the first length have the highest priority, up to the second one the next, and so on; longer messages have the one after the last. The priorities below are for scheduled packets.
+    """
+    max_overcommit: Annotated[int, Field(ge=0)] = 8
+    """
+    Messages to which a receiver grants at a time, of different senders.
+    """
+    grant_window: Bytes | None = None
+    """
+    Bytes that a receiver grants ahead to a message. Default: the bytes that it may expect in all, which are `max_overcommit` times `rtt_bytes`, divided by the messages to which it grants plus 1.
+    """
+    oldest_share: float = 0.05
+    """
+    The part of granted and of sent data that goes to the oldest message in place of the shortest.
+    """
+    resend_after: Span = "5 ms"
+    """
+    Silence after which a receiver asks again for granted data, and a sender for an ACK.
+    """
+
+
+PfabricRanks = TypeAliasType("PfabricRanks", Literal["unsent", "unacknowledged"])
+"""
+The rank of a packet.
+"""
+
+
 class DcqcnConfig2(BaseModel):
     """
     The parameters of DCQCN in HPCC's simulator.
@@ -5558,6 +5607,18 @@ class NdpTransport(BaseModel):
     ndp: NdpConfig
 
 
+class HomaTransport(BaseModel):
+    """
+    Homa: short messages go unasked, receivers grant the rest by the bytes left, and packets carry priorities. Sends one message (`app.fixed`) or data without end, through ports that serve classes by priority.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    homa: HomaConfig
+
+
 class CellsTransport(BaseModel):
     """
     Cells in the slots of a line, as in switch theory; for the switch topology only.
@@ -5759,6 +5820,45 @@ class UecConfig(BaseModel):
     timeout: Span | None = None
     """
     Time after which a packet without answer is sent again. Default: 15 us and six times that of a full queue.
+    """
+
+
+class PfabricConfig(BaseModel):
+    """
+    Parameters of pFabric. The defaults are those of the paper.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    packet: Bytes = "1500 B"
+    """
+    A full packet on the wire, with headers.
+    """
+    header: Bytes = "40 B"
+    """
+    Headers of a packet; the length of an ACK and of a probe.
+    """
+    window: Annotated[int | None, Field(ge=0)] = None
+    """
+    Packets that a flow sends at once. Default: the bandwidth-delay product of the flow's path, rounded up.
+    """
+    max_window: Annotated[int | None, Field(ge=0)] = None
+    """
+    The largest window. Default: the first one.
+    """
+    timeout: Span | None = None
+    """
+    Time without progress after which everything without ACK is sent again. Default: three times the longest round trip of the network.
+    """
+    probe_after: Annotated[int | None, Field(ge=0)] = 5
+    """
+    Timeouts in a row after which a sender probes. `None`: it never does.
+    """
+    ranks: PfabricRanks = "unsent"
+    """
+    The rank of a packet in queues with `ranks = "remaining_size"`.
     """
 
 
@@ -7028,6 +7128,18 @@ class UecTransport(BaseModel):
     uec: UecConfig
 
 
+class PfabricTransport(BaseModel):
+    """
+    pFabric: a window sent at once, and repaired by short timeouts alone. Sends one message (`app.fixed`) or data without end, through short queues that rank packets by the bytes left.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    pfabric: PfabricConfig
+
+
 class FramesTransport(BaseModel):
     """
     Ethernet frames at a rate of their own, within the limits of congestion management; for the Ethernet topology and graphs with Ethernet switches only.
@@ -7915,11 +8027,13 @@ Transport = TypeAliasType(
     TcpTransport
     | UecTransport
     | NdpTransport
+    | HomaTransport
+    | PfabricTransport
     | RoceTransport
     | UdpTransport
     | CellsTransport
     | FramesTransport
-    | Literal["tcp", "uec", "ndp", "roce"],
+    | Literal["tcp", "uec", "ndp", "homa", "pfabric", "roce"],
 )
 """
 The transport: exactly one of these.

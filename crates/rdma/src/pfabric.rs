@@ -5,9 +5,9 @@
 //! timeouts in a row the sender stops to send data, and probes until an ACK comes.
 //!
 //! Source: Alizadeh et al., "pFabric: Minimal near-optimal datacenter transport", SIGCOMM 2013. The rules of the
-//! window, the timer and the ACKs are those of pHost's simulator (flow.cpp, pfabricflow.cpp), whose constants for
-//! pFabric are the paper's: packets of 1460 B and 40 B of headers, a first window of 12 packets, a timeout of 45 us, which is three
-//! round trips, and queues of 36 864 B.
+//! window, the timer and the ACKs are those of pHost's simulator (flow.cpp, pfabricflow.cpp). Its constants for
+//! pFabric are the paper's. Packets have 1460 B of data and 40 B of headers, and the first window has 12 of them. The
+//! timeout is 45 us, or three round trips. Queues hold 36 864 B.
 //!
 //! # Where we differ
 //! - The rank of a packet is the size of the flow less the number of its first byte, as in the simulator of SP-PIFO's

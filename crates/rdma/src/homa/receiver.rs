@@ -24,7 +24,7 @@ struct Incoming {
     /// Its sender.
     peer: u32,
     bytes: u64,
-    /// Of a full packet.
+    /// Payload of a full packet.
     payload_bytes: u64,
     highest_scheduled: u8,
     /// Its packets that have arrived.

@@ -266,7 +266,7 @@ fn rdma_window(outline: &Outline<'_>, group: &FlowGroup) -> f64 {
     let seconds = outline.spec.duration.seconds();
     let in_flight_s = match &group.transport {
         Transport::Roce(config) if config.window == RoceWindow::None => seconds,
-        // What a receiver may expect in all, for one message, and the unscheduled bytes.
+        // All bytes that a receiver may expect, for one message, and the unscheduled ones.
         Transport::Homa(config) => ((f64::from(config.max_overcommit) / 2.0 + 1.0) * 2.0 * way_s(outline)).min(seconds),
         _ => (1.5 * 2.0 * way_s(outline)).min(seconds),
     };

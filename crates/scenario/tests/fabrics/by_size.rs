@@ -88,7 +88,7 @@ fn a_message_alone_takes_the_time_of_its_bytes() {
 fn an_incast_ends_with_the_bytes_of_all_and_the_shortest_first() {
     // 12 senders of other leaves, each with a message of another length.
     let incast: Vec<_> = (0..12).map(|from| (from, 15, 100_000 + 20_000 * u64::from(from), 0)).collect();
-    // pFabric's senders know of no other: what they send too much is lost, and repaired after a timeout.
+    // pFabric's senders do not share the link: packets beyond its rate are lost, and sent again after a timeout.
     for (transport, queue, payload, header, most) in
         [("homa = {}", priorities(), 1_442, 58, 1.05), ("pfabric = {}", BY_SIZE.to_owned(), 1_460, 40, 1.25)]
     {
@@ -164,7 +164,7 @@ fn short_calls_are_several_times_faster_than_with_dctcp_over_ecmp() {
 
 #[test]
 fn the_classes_of_homa_follow_that_of_the_flow() {
-    // Priorities 0 to 7 become classes 8 to 15, of which the queue knows the upper half.
+    // Priorities 0 to 7 become classes 8 to 15, of which the queue has bands for all.
     let queue = r#"queue.prio.bands = [
         { name = "high", classes = [12, 13, 14, 15] }, { name = "low", classes = [8, 9, 10, 11] },
         { name = "other", queue.drop_tail = { limit = "1 packets" } },

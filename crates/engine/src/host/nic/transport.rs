@@ -6,7 +6,6 @@ use forebay_qdisc::{Rate, Span, Time};
 use forebay_rdma::Hop;
 use rand_pcg::rand_core::Rng;
 
-use crate::host::endpoints::EndpointId;
 use crate::packet::header::Header;
 use crate::spec::RdmaTransport;
 
@@ -174,7 +173,7 @@ pub(crate) struct Message<T: Transport> {
     pub base_round_trip: Span,
     /// Links of the path, one way.
     pub hops: u32,
-    /// The endpoint from which it comes.
-    pub source: EndpointId,
+    /// The number of the endpoint from which it comes.
+    pub source: u32,
     pub network: Arc<T::Network>,
 }
