@@ -123,7 +123,7 @@ fn a_ring_that_a_policy_stops_is_a_deadlock() {
 #[test]
 fn a_watchdog_breaks_a_deadlock_and_says_where_and_when() {
     for switch in [POOL, WATERMARKS] {
-        for queue in ["", "queue = \"drop_tail\"\n", "queue.fq_codel = { target = \"1 s\", interval = \"2 s\" }\n"] {
+        for queue in ["", "queue = \"drop_tail\"\n", "queue.codel = { target = \"1 s\", interval = \"2 s\" }\n"] {
             let what = format!("{switch} {queue}");
             let result = run(&ring(&format!("{switch}\n{}", watchdog("drop")), queue, 40.0));
             assert_eq!(result.deadlock, None, "{what}");

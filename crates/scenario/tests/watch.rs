@@ -508,6 +508,20 @@ fn pauses_are_those_of_the_tables() {
     }
 }
 
+/// Class 0 is stopped until the end of the warm-up, class 5 from then on and for less time.
+#[test]
+fn pauses_since_the_warm_up_are_those_of_the_class_that_is_stopped_longest_since_then() {
+    let culprits = |name: &str, class: u8, times: &str| {
+        let group = classed(name, class, &["2", "3", "4", "5"], "6", "rate = \"5 Gbps\"");
+        group.replace("[[flows]]\n", &format!("[[flows]]\n{times}\n"))
+    };
+    let flows = culprits("before", 0, "stop = \"3 ms\"") + &culprits("after", 5, "start = \"6 ms\"");
+    let scenario = load_ethernet(&Timing::new(6.0, 8.0), &[BY_CLASS, TWO_SWITCHES].concat(), &flows);
+    let watched = compare(&scenario, usize::MAX, true);
+    let time = |log: &PauseLog, class: u8| stopped(log, 0.0, 8e-3).get(&Some(class)).copied().unwrap_or(0.0);
+    assert!(watched.pauses.iter().any(|log| time(log, 0) > time(log, 5) && time(log, 5) > 0.0));
+}
+
 #[test]
 fn marks_and_probes_of_congestion_management_are_recorded() {
     let culprits = flows("culprit", &["2", "3", "4", "5"], "6", "rate = \"5 Gbps\"");

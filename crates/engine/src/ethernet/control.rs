@@ -1,6 +1,6 @@
 //! Control frames: messages of congestion management, and PAUSE.
 
-use forebay_qdisc::{Ecn, Span, Time};
+use forebay_qdisc::{Ecn, Time};
 use forebay_switching::congestion::{CONTROL_FRAME_BYTES, Message};
 
 use crate::driver::node::Channels;

@@ -140,7 +140,7 @@ pub enum ClosSwitch {
     #[default]
     Router,
     /// Ports share memory, with PAUSE. Hosts have adapters.
-    EthernetSwitch(SharedMemorySwitch),
+    EthernetSwitch(Box<SharedMemorySwitch>),
 }
 
 fn bare_switches(schema: &mut Schema) {

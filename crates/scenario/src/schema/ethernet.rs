@@ -186,8 +186,8 @@ pub struct Pause {
     /// Fill level at which it may continue.
     #[serde(default)]
     pub low: Option<Bytes>,
-    /// Accept a buffer with too little room above `high` for what arrives before the sender stops, or an output limit:
-    /// frames may then be lost, and the results count them.
+    /// Accept a buffer with too little room above `high`, or too little `headroom`, for what arrives before the sender
+    /// stops, or an output limit: frames may then be lost, and the results count them.
     #[serde(default)]
     pub allow_loss: bool,
 }

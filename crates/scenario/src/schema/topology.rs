@@ -198,7 +198,7 @@ pub enum NodeKind {
     InputQueued(InputQueued),
     /// Forwards frames from memory that is divided among its inputs and shared by its outputs. A host that is connected
     /// to one has an adapter, and no other link. PAUSE works between these switches and adapters only.
-    EthernetSwitch(SharedMemorySwitch),
+    EthernetSwitch(Box<SharedMemorySwitch>),
 }
 
 fn bare_kinds(schema: &mut Schema) {
