@@ -130,7 +130,8 @@ impl HomaReceivers {
         self.incoming = self.incoming - was + message.incoming();
         let now_left = message.bytes.saturating_sub(message.received);
         let needs_none = message.granted >= message.bytes || message.is_complete();
-        if (needs_none || now_left != left) && self.grantable.remove(&(left, number)) && !needs_none {
+        let leaves = (needs_none || now_left != left) && self.grantable.remove(&(left, number));
+        if leaves && !needs_none {
             self.grantable.insert((now_left, number));
         }
     }
