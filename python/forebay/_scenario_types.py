@@ -2258,13 +2258,13 @@ class Pause(BaseModel):
     """
     allow_loss: bool = False
     """
-    Accept a buffer with too little room above `high` for what arrives before the sender stops, or an output limit: frames may then be lost, and the results count them.
+    Accept a buffer with too little room above `high`, or too little `headroom`, for what arrives before the sender stops, or an output limit: frames may then be lost, and the results count them.
     """
 
 
 WatchdogAction = TypeAliasType("WatchdogAction", Literal["drop", "forward"])
 """
-What a watchdog does with a class in a storm.
+The reaction of a watchdog to a storm.
 """
 
 
@@ -5273,7 +5273,7 @@ class PartitionsConfig(BaseModel):
 
 class Watchdog(BaseModel):
     """
-    Looks at the outputs of a switch at regular times. A class that PAUSE has stopped at an output, that has frames and has sent none for the time of detection, is in a storm: its links wait for each other, or its receiver is broken. The storm ends when no PAUSE for the class has come for the time of restoration. The defaults are SONiC's, for switches of up to 32 ports; it multiplies all times by the number of ports in units of 32.
+    Looks at the outputs of a switch at regular times. A class that PAUSE has stopped at an output is in a storm if it has frames and has sent none for the time of detection. Then links wait for each other, or a receiver is broken. The storm ends when no PAUSE for the class has come for the time of restoration. The defaults are SONiC's, for switches of up to 32 ports; it multiplies all times by the number of ports in units of 32.
     """
 
     model_config = ConfigDict(
@@ -5294,7 +5294,7 @@ class Watchdog(BaseModel):
     """
     action: WatchdogAction = "drop"
     """
-    What happens to the class at the output during a storm.
+    The fate of the class at the output during a storm.
     """
 
 
