@@ -3,9 +3,9 @@
 //! - BOLA: Spiteri, Urgaonkar, Sitaraman, "BOLA: Near-Optimal Bitrate Adaptation for Online Videos", as the simulator
 //!   sabre by the same authors has it with the option "basic", with its rule against overshooting (BOLA-U).
 //! - Throughput rule, with the rules for a buffer that does not suffice and for downloads that take too long, and the
-//!   choice between it and BOLA ("dynamic"), as in sabre, which follows dash.js. The segment that replaces one that was
-//!   abandoned has the bitrate for which it was; sabre means to do so, but chooses again with the estimate of before,
-//!   since it sets another variable than it reads.
+//!   choice between it and BOLA ("dynamic"), as in sabre, which follows dash.js. A segment after an abandoned one has
+//!   the lower bitrate. sabre means to do so, but sets another variable than it reads, and chooses again with the
+//!   estimate of before.
 //! - Buffer-based: Huang, Johari, McKeown, Trunnell, Watson, "A Buffer-Based Approach to Rate Adaptation", BBA-0.
 
 use forebay_units::{Rate, Span};
@@ -43,7 +43,7 @@ pub(super) struct Rule {
 
 /// A segment that has arrived in part.
 pub(super) struct Download {
-    /// Of the whole segment.
+    /// The whole segment.
     pub bits: f64,
     pub received_bits: f64,
     pub since_request_s: f64,
