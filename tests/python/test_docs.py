@@ -289,7 +289,16 @@ def test_guide_describes_every_key_of_a_scenario() -> None:
     guide = "".join((ROOT / f"docs/guide/{page}.md").read_text(encoding="utf-8") for page in pages)
     schema = json.loads((ROOT / "python/forebay/scenario.schema.json").read_text(encoding="utf-8"))
     generated: set[str] = set()
-    names = ["QueueSpec", "TcpConfig", "UecConfig", "NdpConfig", "HomaConfig", "PfabricConfig", "RoceConfig", "CongestionManagement"]
+    names = [
+        "QueueSpec",
+        "TcpConfig",
+        "UecConfig",
+        "NdpConfig",
+        "HomaConfig",
+        "PfabricConfig",
+        "RoceConfig",
+        "CongestionManagement",
+    ]
     while names:
         name = names.pop()
         if name not in generated:
