@@ -66,7 +66,17 @@ describe("completion of keys", () => {
     expect(disciplines).toEqual(expect.arrayContaining(["drop_tail", "dbl", "fq_codel", "sfb"]));
     expect(labels("[topology.star]\nbottleneck = { queue = { dbl = {}, | } }")).not.toContain("red");
     expect(labels("[topology.star]\nbottleneck.queue.|")).toContain("dbl");
-    expect(labels("[[flows]]\ntransport.|")).toEqual(["tcp", "uec", "ndp", "homa", "pfabric", "roce", "udp", "cells", "frames"]);
+    expect(labels("[[flows]]\ntransport.|")).toEqual([
+      "tcp",
+      "uec",
+      "ndp",
+      "homa",
+      "pfabric",
+      "roce",
+      "udp",
+      "cells",
+      "frames",
+    ]);
   });
 
   it("offers the parameters of a discipline in a broken text", () => {
