@@ -23,7 +23,7 @@ def package(built: Path, target: Path) -> None:
     for path in sorted(target.rglob("*")):
         if path.is_file():
             content = path.read_bytes()
-            small = zopfli.gzip.compress(content, numiterations=5, blocksplittingmax=0)
+            small = zopfli.gzip.compress(content, numiterations=3, blocksplittingmax=30)
             if len(small) < (1 - LEAST_GAIN) * len(content):
                 path.with_name(path.name + ".gz").write_bytes(small)
 

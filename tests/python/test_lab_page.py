@@ -83,7 +83,7 @@ def test_no_page_is_wider_than_the_window(lab: Lab, page: str, width: int) -> No
 def test_the_page_is_small() -> None:
     sizes = {name: len(file.compressed or file.content) for name, file in site.load().items()}
     (engine,) = (size for name, size in sizes.items() if name.endswith(".wasm"))
-    assert engine <= 1_410_000
+    assert engine <= 1_400_000
     assert sum(sizes.values()) <= 2_200_000
 
 

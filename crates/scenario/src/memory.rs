@@ -172,9 +172,7 @@ fn flows(outline: &Outline<'_>) -> [(&'static str, f64, f64); 5] {
             Transport::Udp(_) => 1,
             Transport::Cells(_) => 2,
             Transport::Frames(_) => 3,
-            Transport::Uec(_) | Transport::Ndp(_) | Transport::Homa(_) | Transport::Pfabric(_) | Transport::Roce(_) => {
-                4
-            }
+            _ => 4,
         };
         kinds[kind].1 += outline.count_of(group) as f64 * f64::from(group.flows_each());
     }

@@ -29,7 +29,7 @@ macro_rules! named {
     };
 }
 
-// The page of the lab lacks those with the most points that have others like them: they take 16 KB of its transfer.
+// The page of the lab lacks the two with the most points, which take 13 KB of its transfer.
 named! {
     "alistorage2019"
     "datamining_abm"
@@ -46,7 +46,6 @@ named! {
     "homa_w2_google_search"
     #[cfg(not(target_family = "wasm"))]
     "homa_w3_google_all"
-    #[cfg(not(target_family = "wasm"))]
     "homa_w4_fb_hadoop"
     "homa_w5_dctcp_packets"
     "solar2022"

@@ -156,11 +156,8 @@ fn drops(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
     let is_limited = is_limited || result.warnings.iter().any(|warning| warning.text.contains("the device queue of"));
     // Links also lose acknowledgements, answers of pings, and messages of congestion management.
     let messages = sum(&result.queues, "control_frames_sent") + sum(&result.adapters, "control_frames_sent");
-    let is_answered = |transport: &Transport| match transport {
-        Transport::Udp(udp) => udp.is_ping(),
-        Transport::Cells(_) | Transport::Frames(_) => false,
-        transport => matches!(transport, Transport::Tcp(_)) || transport.is_rdma(),
-    };
+    let is_ping = |transport: &Transport| matches!(transport, Transport::Udp(udp) if udp.is_ping());
+    let is_answered = |transport: &Transport| transport.is_reliable() || is_ping(transport);
     let loses_others = messages > 0 || spec.flows.iter().any(|group| is_answered(&group.transport));
     let least = dropped + if loses_others { 0 } else { of_links };
     let holds = of_flows >= least && (of_flows <= most || is_limited);

@@ -65,18 +65,13 @@ fn of_ethernet(outline: &Outline<'_>, adapter: &Adapter, propagating: f64) -> (f
     for (number, group) in spec.flows.iter().enumerate() {
         let count = outline.flows_at_once(group);
         match &group.transport {
-            Transport::Tcp(_)
-            | Transport::Uec(_)
-            | Transport::Ndp(_)
-            | Transport::Homa(_)
-            | Transport::Pfabric(_)
-            | Transport::Roce(_) => windows += count * window(outline, group).min(limit),
             Transport::Udp(udp) => {
                 let excess_bps = (count * udp_bps(udp) - uplinks_bps(outline, number)).max(0.0);
                 let packets = excess_bps * spec.duration.seconds() / packet_bits(group);
                 excess += packets.min(count * limit);
             }
             Transport::Cells(_) | Transport::Frames(_) => {}
+            _ => windows += count * window(outline, group).min(limit),
         }
     }
     (windows, excess + propagating)
@@ -96,12 +91,6 @@ fn propagating(outline: &Outline<'_>) -> f64 {
     let of_group = |(number, group): (usize, &FlowGroup)| {
         let count = f64::from(group.flows());
         let rate_bps = match &group.transport {
-            Transport::Tcp(_)
-            | Transport::Uec(_)
-            | Transport::Ndp(_)
-            | Transport::Homa(_)
-            | Transport::Pfabric(_)
-            | Transport::Roce(_) => 0.0,
             Transport::Udp(udp) => (count * udp_bps(udp)).min(uplinks_bps(outline, number)),
             Transport::Frames(frames) => {
                 let duty = frames.on_off.as_ref().map_or(1.0, |on_off| on_off.duty);
@@ -111,6 +100,7 @@ fn propagating(outline: &Outline<'_>) -> f64 {
             Transport::Cells(cells) => {
                 outline.cells.as_ref().map_or(0.0, |it| f64::from(it.lines) * bps(it.rate) * cells.load)
             }
+            _ => 0.0,
         };
         rate_bps * way_s / packet_bits(group)
     };
@@ -121,16 +111,8 @@ fn propagating(outline: &Outline<'_>) -> f64 {
 fn receives(spec: &ScenarioSpec, host: &str) -> bool {
     spec.flows.iter().any(|group| {
         let is_among = |hosts: &Option<OneOrMany>| hosts.iter().flat_map(|hosts| &hosts.0).any(|name| name == host);
-        let is_answered = match &group.transport {
-            Transport::Tcp(_)
-            | Transport::Uec(_)
-            | Transport::Ndp(_)
-            | Transport::Homa(_)
-            | Transport::Pfabric(_)
-            | Transport::Roce(_) => true,
-            Transport::Udp(udp) => udp.is_ping(),
-            Transport::Cells(_) | Transport::Frames(_) => false,
-        };
+        let is_ping = matches!(&group.transport, Transport::Udp(udp) if udp.is_ping());
+        let is_answered = group.transport.is_reliable() || is_ping;
         is_among(&group.to) || (is_answered && is_among(&group.from))
     })
 }
@@ -185,20 +167,6 @@ fn waiting(outline: &Outline<'_>) -> (f64, f64) {
         let before_access = access.as_deref().map(self::room).filter(|room| room.is_finite());
         let before_access = before_access.unwrap_or(access_bps * seconds / size);
         match &group.transport {
-            Transport::Tcp(_)
-            | Transport::Uec(_)
-            | Transport::Ndp(_)
-            | Transport::Homa(_)
-            | Transport::Pfabric(_)
-            | Transport::Roce(_) => {
-                let window = window(outline, group);
-                // Where the access link is the narrowest, the window waits before it. A backward one waits apart.
-                if access_bps < rate / flows || group.direction == Direction::Backward {
-                    windows_apart += count * window.min(before_access);
-                } else {
-                    windows += count * window;
-                }
-            }
             Transport::Udp(udp) => {
                 let sent_bps = udp_bps(udp);
                 let waiting = match spec.host_queue {
@@ -211,6 +179,15 @@ fn waiting(outline: &Outline<'_>) -> (f64, f64) {
                 excess_bits += count * sent_bps.min(access_bps) * seconds;
             }
             Transport::Cells(_) | Transport::Frames(_) => {}
+            _ => {
+                let window = window(outline, group);
+                // Where the access link is the narrowest, the window waits before it. A backward one waits apart.
+                if access_bps < rate / flows || group.direction == Direction::Backward {
+                    windows_apart += count * window.min(before_access);
+                } else {
+                    windows += count * window;
+                }
+            }
         }
     }
     // Packets beyond the narrowest link's room are dropped.

@@ -162,6 +162,13 @@ impl Transport {
         }
     }
 
+    /// Whether receivers acknowledge what they receive, and senders repeat what is lost. So a flow can send a given
+    /// number of bytes, and a window bounds what is on its way.
+    #[must_use]
+    pub fn is_reliable(&self) -> bool {
+        self.is_rdma() || matches!(self, Self::Tcp(_))
+    }
+
     /// Whether it is an RDMA transport.
     #[must_use]
     pub fn is_rdma(&self) -> bool {

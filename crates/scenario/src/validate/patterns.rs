@@ -7,7 +7,7 @@ use super::check::{Validity, require};
 use super::reach::Reach;
 use crate::applications::Application;
 use crate::plan::outline::Outline;
-use crate::schema::{Direction, FlowGroup, Transport};
+use crate::schema::{Direction, FlowGroup};
 
 /// Checks a group with a pattern, and that no other has `hosts`.
 pub(super) fn validate(group: &FlowGroup, outline: &Outline<'_>, reach: Option<&Reach<'_>>, at: &Path) -> Validity {
@@ -23,7 +23,7 @@ pub(super) fn validate(group: &FlowGroup, outline: &Outline<'_>, reach: Option<&
         return Err(Invalid::new(path, message, label));
     };
     keys_of_other_groups(group, at)?;
-    let carries = carries_messages(&group.transport);
+    let carries = group.transport.is_reliable();
     let message = || "the flows of a pattern end with their last byte".to_owned();
     require(
         carries,
@@ -53,19 +53,6 @@ pub(super) fn validate(group: &FlowGroup, outline: &Outline<'_>, reach: Option<&
     let message = || format!("messages of `{}` wait for each other, and TCP connections do not", pattern.name());
     let label = "expected `uec`, `ndp`, `homa`, `pfabric` or `roce`: their adapter sees all messages of a host";
     require(group.transport.is_rdma() || !traffic.waits_for_messages(), || at.key("transport"), message, label)
-}
-
-/// Whether a flow of this transport can send a given number of bytes, and ends then.
-fn carries_messages(transport: &Transport) -> bool {
-    match transport {
-        Transport::Tcp(_)
-        | Transport::Uec(_)
-        | Transport::Ndp(_)
-        | Transport::Homa(_)
-        | Transport::Pfabric(_)
-        | Transport::Roce(_) => true,
-        Transport::Udp(_) | Transport::Cells(_) | Transport::Frames(_) => false,
-    }
 }
 
 /// Refuses the keys that say otherwise where flows go and what they send.
