@@ -5,10 +5,7 @@ use std::num::NonZeroUsize;
 use forebay_engine::RunResult;
 use forebay_scenario::{Scenario, run, run_divided, run_in_order};
 
-fn result(text: &str) -> RunResult {
-    let scenario = Scenario::load(text, "paths.toml", &[]).unwrap_or_else(|error| panic!("{}", error.render(false)));
-    run(&scenario, None, None, &mut |_| true).unwrap()
-}
+use crate::result;
 
 /// Two leaves with two spines for each of `hosts`, and `flows` from the hosts of the first leaf to those of the second.
 fn leaf_to_leaf(hosts: u32, spines: u32, keys: &str, flows: &str) -> String {

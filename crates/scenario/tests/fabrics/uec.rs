@@ -1,12 +1,8 @@
 //! Ultra Ethernet in fabrics, against closed forms and the Consortium's simulator.
 
-use forebay_engine::RunResult;
-use forebay_scenario::{Scenario, run};
+use forebay_scenario::Scenario;
 
-fn result(text: &str) -> RunResult {
-    let scenario = Scenario::load(text, "uec.toml", &[]).unwrap_or_else(|error| panic!("{}", error.render(false)));
-    run(&scenario, None, None, &mut |_| true).unwrap()
-}
+use crate::result;
 
 /// One message from host 0 to host `to` of a fat-tree of 16 hosts. Returns the time of its last ACK in us.
 fn alone(bytes: u64, to: u32, gbps: u64, keys: &str) -> f64 {
