@@ -77,6 +77,8 @@ impl<'a> LinkUse<'a> {
 struct Sent {
     by: NodeId,
     delay: Span,
+    /// Expected packets per second.
+    packets: f64,
 }
 
 /// The node of the driver that packets come to next.
@@ -92,7 +94,7 @@ pub(crate) struct ChannelFinder<'a> {
     nodes: &'a DriverNodes,
     groups: &'a HostGroups,
     of_links: &'a LinkUse<'a>,
-    channels: BTreeMap<(NodeId, NodeId), Span>,
+    channels: BTreeMap<(NodeId, NodeId), Channel>,
     next: NextNodes,
 }
 
@@ -111,14 +113,15 @@ impl<'a> ChannelFinder<'a> {
         Self { graph, nodes, groups, of_links, channels: BTreeMap::new(), next }
     }
 
-    fn add(&mut self, Sent { by, delay }: Sent, to: NodeId) {
-        let known = self.channels.entry((by, to)).or_insert(delay);
-        *known = delay.min(*known);
+    fn add(&mut self, Sent { by: from, delay, packets }: Sent, to: NodeId) {
+        let channel = self.channels.entry((from, to)).or_insert(Channel { from, to, delay, packets: 0.0 });
+        channel.delay = delay.min(channel.delay);
+        channel.packets += packets;
     }
 
     /// A packet behind a link. A host's own link is part of the host, whose packets are `from_host` behind it.
     fn behind(&self, link: LinkId, from_host: Sent) -> Sent {
-        self.nodes.of_link(link).map_or(from_host, |by| Sent { by, delay: self.of_links.delay(link) })
+        self.nodes.of_link(link).map_or(from_host, |by| Sent { by, delay: self.of_links.delay(link), ..from_host })
     }
 
     /// The node of the driver that a packet comes to before the port of its next link: a fabric, or one that chooses.
@@ -133,7 +136,7 @@ impl<'a> ChannelFinder<'a> {
         let link = hop.link;
         if let Some(fabric) = self.in_front(hop) {
             self.add(sent, fabric);
-            sent = Sent { by: fabric, delay: Span::ZERO };
+            sent = Sent { by: fabric, delay: Span::ZERO, ..sent };
         }
         if let Some(sender) = self.nodes.of_link(link) {
             self.add(sent, sender);
@@ -163,10 +166,10 @@ impl<'a> ChannelFinder<'a> {
     }
 
     /// A packet leaves the host of an endpoint, over its uplink if there is one.
-    fn leave(&self, host: (u32, u32)) -> Sent {
+    fn leave(&self, host: (u32, u32), packets: f64) -> Sent {
         let HostPlan { uplink, distance, .. } = self.plan(host);
         let uplink = uplink.map_or(Span::ZERO, |link| self.of_links.delay(link));
-        Sent { by: self.nodes.of_group(host.0), delay: *distance + uplink }
+        Sent { by: self.nodes.of_group(host.0), delay: *distance + uplink, packets }
     }
 
     /// The channels that the packets of all flows take, and those between neighbours on an Ethernet. Also the expected
@@ -199,8 +202,8 @@ impl<'a> ChannelFinder<'a> {
                 let (from, to) = (host_of(from), host_of(to));
                 let mut load = |node: NodeId, cost: f64| loads[node as usize] += packets * cost;
                 // An adapter sends on its link itself.
-                let adapter = || Sent { by: self.nodes.of_node(stream.from), delay: Span::ZERO };
-                let start = from.map_or_else(adapter, |host| self.leave(host));
+                let adapter = || Sent { by: self.nodes.of_node(stream.from), delay: Span::ZERO, packets };
+                let start = from.map_or_else(adapter, |host| self.leave(host, packets));
                 load(start.by, HOSTS);
                 let end = to.map_or_else(|| self.nodes.of_node(stream.to), |(group, _)| self.nodes.of_group(group));
                 load(end, HOSTS);
@@ -223,15 +226,15 @@ impl<'a> ChannelFinder<'a> {
             }
         }
         self.join_ethernet();
-        let channels = self.channels.into_iter().map(|((from, to), delay)| Channel { from, to, delay }).collect();
-        Ok(FoundChannels { channels, loads, next: self.next })
+        Ok(FoundChannels { channels: self.channels.into_values().collect(), loads, next: self.next })
     }
 
     /// PAUSE goes from neighbour to neighbour.
     fn join_ethernet(&mut self) {
         for (edge, link) in self.graph.edges.iter().zip(0..) {
             if self.graph.kind(edge.from).is_ethernet() && self.graph.kind(edge.to).is_ethernet() {
-                let sent = Sent { by: self.nodes.of_node(edge.from), delay: self.of_links.delay(link) };
+                let (by, delay) = (self.nodes.of_node(edge.from), self.of_links.delay(link));
+                let sent = Sent { by, delay, packets: 0.0 };
                 self.add(sent, self.nodes.of_node(edge.to));
             }
         }

@@ -10,12 +10,14 @@ use forebay_qdisc::Span;
 
 use crate::driver::node::NodeId;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Channel {
     pub from: NodeId,
     pub to: NodeId,
     /// A packet that `from` begins to send arrives no sooner than this much later.
     pub delay: Span,
+    /// Expected packets per second.
+    pub packets: f64,
 }
 
 /// An order in which the shortest channel that leads back is as long as possible, with the delay of that channel
@@ -82,7 +84,7 @@ mod tests {
     use super::*;
 
     fn channel(from: NodeId, to: NodeId, nanoseconds: u64) -> Channel {
-        Channel { from, to, delay: Span::from_nanoseconds(nanoseconds) }
+        Channel { from, to, delay: Span::from_nanoseconds(nanoseconds), packets: 0.0 }
     }
 
     fn shortest_back(order: &[NodeId], channels: &[Channel]) -> Span {

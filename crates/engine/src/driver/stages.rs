@@ -7,8 +7,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use forebay_qdisc::Span;
-
 use crate::driver::node::NodeId;
 use crate::driver::order::Channel;
 
@@ -31,15 +29,16 @@ pub(crate) fn stages(nodes: usize, channels: &[Channel], together: Range<NodeId>
     (stage_of, stages + of_sides)
 }
 
-/// The shortest channel between each two stages.
+/// All channels between two stages as one, with the delay of the shortest.
 pub(crate) fn between(stage_of: &[usize], channels: &[Channel]) -> Vec<Channel> {
-    let mut shortest: BTreeMap<(NodeId, NodeId), Span> = BTreeMap::new();
-    for channel in channels {
-        let ends = (stage_of[channel.from as usize] as NodeId, stage_of[channel.to as usize] as NodeId);
-        let known = shortest.entry(ends).or_insert(channel.delay);
-        *known = channel.delay.min(*known);
+    let mut between: BTreeMap<(NodeId, NodeId), Channel> = BTreeMap::new();
+    for &channel in channels {
+        let [from, to] = [channel.from, channel.to].map(|node| stage_of[node as usize] as NodeId);
+        let known = between.entry((from, to)).or_insert(Channel { from, to, packets: 0.0, ..channel });
+        known.delay = channel.delay.min(known.delay);
+        known.packets += channel.packets;
     }
-    shortest.into_iter().map(|((from, to), delay)| Channel { from, to, delay }).collect()
+    between.into_values().collect()
 }
 
 /// The side of each node of `together`, if two sides exist such that every channel leads from one to the other.
@@ -69,15 +68,17 @@ fn two_sides(nodes: usize, channels: &[Channel], together: &Range<NodeId>) -> Op
 
 #[cfg(test)]
 mod tests {
+    use forebay_qdisc::Span;
     use proptest::prelude::*;
 
     use super::*;
 
+    fn channel(from: NodeId, to: NodeId, nanoseconds: u64) -> Channel {
+        Channel { from, to, delay: Span::from_nanoseconds(nanoseconds), packets: 1.0 }
+    }
+
     fn channels(links: &[(NodeId, NodeId)]) -> Vec<Channel> {
-        links
-            .iter()
-            .map(|&(from, to)| Channel { from, to, delay: Span::from_nanoseconds(u64::from(from + to)) })
-            .collect()
+        links.iter().map(|&(from, to)| channel(from, to, u64::from(from + to))).collect()
     }
 
     #[test]
@@ -89,14 +90,7 @@ mod tests {
         let star = channels(&[(1, 2), (1, 3), (0, 1), (3, 4)]);
         assert_eq!(stages(5, &star, 1..4), (vec![0, 2, 3, 3, 1], 4));
         let between = between(&[0, 2, 3, 3, 1], &star);
-        assert_eq!(
-            between,
-            [
-                Channel { from: 0, to: 2, delay: Span::from_nanoseconds(1) },
-                Channel { from: 2, to: 3, delay: Span::from_nanoseconds(3) },
-                Channel { from: 3, to: 1, delay: Span::from_nanoseconds(7) },
-            ]
-        );
+        assert_eq!(between, [channel(0, 2, 1), Channel { packets: 2.0, ..channel(2, 3, 3) }, channel(3, 1, 7),]);
         assert_eq!(stages(2, &[], 0..0), (vec![0, 1], 2));
     }
 

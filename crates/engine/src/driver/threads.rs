@@ -13,7 +13,7 @@ use crate::driver::barrier::{Barrier, Broken, Participant};
 use crate::driver::node::NodeId;
 use crate::driver::partition::{Partition, StageChannel, partition};
 use crate::driver::progress::Progress;
-use crate::driver::windows::{Stage, Windows};
+use crate::driver::windows::{Feeder, Stage, Windows};
 use crate::error::RunError;
 use crate::observe::meter::Meter;
 use crate::packet::Packet;
@@ -75,8 +75,13 @@ impl Windows {
         let loads: Vec<f64> = self.stages.iter().map(|stage| stage.load).collect();
         let mut channels = Vec::with_capacity(self.feeders.len());
         for (stage, to) in self.stages.iter().zip(0..) {
-            let feeders = &self.feeders[stage.feeders.clone()];
-            channels.extend(feeders.iter().map(|&(from, delay)| StageChannel { from, to, delay }));
+            let channel = |&Feeder { stage: from, packets, delay }: &Feeder| StageChannel {
+                from: from as usize,
+                to,
+                delay,
+                packets: packets.into(),
+            };
+            channels.extend(self.feeders[stage.feeders.clone()].iter().map(channel));
         }
         partition(&loads, &channels, threads.get())
     }
@@ -171,12 +176,12 @@ impl Windows {
         let (mut stages, mut feeders, mut elsewhere) = (Vec::new(), Vec::new(), Vec::new());
         for &stage in &here {
             let first = feeders.len();
-            for &(feeder, delay) in &self.feeders[self.stages[stage].feeders.clone()] {
-                let number = *number_of[feeder].get_or_insert_with(|| {
-                    elsewhere.push(feeder);
+            for &feeder in &self.feeders[self.stages[stage].feeders.clone()] {
+                let number = *number_of[feeder.stage as usize].get_or_insert_with(|| {
+                    elsewhere.push(feeder.stage);
                     here.len() + elsewhere.len() - 1
                 });
-                feeders.push((number, delay));
+                feeders.push(Feeder { stage: number as u32, ..feeder });
             }
             stages.push(Stage::new(self.stages[stage].nodes.clone(), first..feeders.len()));
         }
@@ -191,7 +196,7 @@ impl Windows {
         }
         let mut told = vec![None; self.stages.len()];
         for (to, stage) in self.stages.iter().enumerate() {
-            let feeders = || self.feeders[stage.feeders.clone()].iter().map(|&(feeder, _)| feeder);
+            let feeders = || self.feeders[stage.feeders.clone()].iter().map(|feeder| feeder.stage as usize);
             if thread_of[to] == thread {
                 for (from, neighbour) in neighbours.iter_mut().enumerate().filter(|&(from, _)| from != thread) {
                     if feeders().any(|feeder| thread_of[feeder] == from) {

@@ -42,8 +42,8 @@ pub(crate) struct Windows {
     pub(super) stages: Vec<Stage>,
     /// The number of stages that run here, the first ones. The others are on other threads.
     pub(super) here: usize,
-    /// The feeders of all stages, with the delay of the shortest channel from each.
-    pub(super) feeders: Vec<(usize, Span)>,
+    /// The feeders of all stages.
+    pub(super) feeders: Vec<Feeder>,
     pub(super) channels: Channels,
     /// The place of each node, in the order in which they were added.
     pub(super) places: Vec<NodeId>,
@@ -56,7 +56,7 @@ pub(crate) struct Windows {
 /// The order in which the nodes of a network run, and the nodes that feed each.
 pub(crate) struct Arrangement {
     stages: Vec<Stage>,
-    feeders: Vec<(usize, Span)>,
+    feeders: Vec<Feeder>,
     /// The number of each node in this order.
     pub places: Vec<NodeId>,
     /// The delays of the longest channel, and of the shortest that leads back in a round.
@@ -96,6 +96,16 @@ pub(super) struct Stage {
     pub earliest_output: Time,
     /// Expected packets per second.
     pub load: f64,
+}
+
+/// A stage that packets come from.
+#[derive(Clone, Copy)]
+pub(super) struct Feeder {
+    pub stage: u32,
+    /// Expected packets per second.
+    pub packets: f32,
+    /// The delay of the shortest channel.
+    pub delay: Span,
 }
 
 impl Windows {
@@ -183,8 +193,8 @@ impl Windows {
         let mut turns = 0;
         for number in 0..*here {
             let mut until = latest(&stages[number], channels);
-            for &(feeder, delay) in &feeders[stages[number].feeders.clone()] {
-                until = until.min(stages[feeder].earliest_output.max(begin).saturating_add(delay));
+            for &Feeder { stage, delay, .. } in &feeders[stages[number].feeders.clone()] {
+                until = until.min(stages[stage as usize].earliest_output.max(begin).saturating_add(delay));
             }
             let stage = &mut stages[number];
             stage.ran_until = until;
@@ -241,7 +251,7 @@ fn turn(nodes: &mut [Option<Box<dyn Node>>], id: NodeId, until: Time, channels: 
 }
 
 /// Returns the stages, their feeders, and the place of each node.
-fn lay_out(order: &[NodeId], stage_of: &[usize], between: &[Channel]) -> (Vec<Stage>, Vec<(usize, Span)>, Vec<NodeId>) {
+fn lay_out(order: &[NodeId], stage_of: &[usize], between: &[Channel]) -> (Vec<Stage>, Vec<Feeder>, Vec<NodeId>) {
     let mut turn_of = vec![0; order.len()];
     for (&stage, turn) in order.iter().zip(0..) {
         turn_of[stage as usize] = turn;
@@ -250,8 +260,9 @@ fn lay_out(order: &[NodeId], stage_of: &[usize], between: &[Channel]) -> (Vec<St
     for (&stage, node) in stage_of.iter().zip(0_usize..) {
         of_stage[turn_of[stage]].push(node);
     }
-    for channel in between {
-        feeders_of[turn_of[channel.to as usize]].push((turn_of[channel.from as usize], channel.delay));
+    for &Channel { from, to, delay, packets } in between {
+        let stage = turn_of[from as usize] as u32;
+        feeders_of[turn_of[to as usize]].push(Feeder { stage, packets: packets as f32, delay });
     }
     let (mut stages, mut feeders, mut places) = (Vec::with_capacity(order.len()), Vec::new(), vec![0; stage_of.len()]);
     let mut next = 0;

@@ -54,8 +54,11 @@ impl Windows {
         // The nodes that each node's stage feeds.
         let mut fed: Vec<Vec<NodeId>> = vec![Vec::new(); nodes.len()];
         for stage in &*stages {
-            for &(feeder, _) in &feeders[stage.feeders.clone()] {
-                stages[feeder].nodes.clone().for_each(|node| fed[node as usize].extend(stage.nodes.clone()));
+            for feeder in &feeders[stage.feeders.clone()] {
+                stages[feeder.stage as usize]
+                    .nodes
+                    .clone()
+                    .for_each(|node| fed[node as usize].extend(stage.nodes.clone()));
             }
         }
         let mut agenda = Agenda { heap: BinaryHeap::new(), due: vec![Time::NEVER; nodes.len()] };
