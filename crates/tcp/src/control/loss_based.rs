@@ -142,3 +142,7 @@ impl<L: WindowLaw, S: SlowStartPolicy> Controller for LossBased<L, S> {
         self.law.restart();
     }
 }
+
+#[cfg(test)]
+#[path = "loss_based_tests.rs"]
+mod tests;
