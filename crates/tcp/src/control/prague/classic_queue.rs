@@ -47,9 +47,7 @@ impl ClassicQueue {
             self.score += Self::WEIGHT * libm::log2(self.deviation / Self::NEUTRAL_DEVIATION_S);
         }
         let delay = self.mean - self.shortest;
-        if delay > 0.0 {
-            self.score += Self::WEIGHT * libm::log2(delay / Self::NEUTRAL_DELAY_S).max(0.0);
-        }
+        self.score += Self::WEIGHT * libm::log2((delay / Self::NEUTRAL_DELAY_S).max(1.0));
         self.score = self.score.clamp(0.0, Self::MOST);
     }
 

@@ -123,6 +123,15 @@ fn the_window_of_the_transport_has_3_percent_and_a_segment_more() {
 }
 
 #[test]
+fn a_round_trip_without_arrivals_leaves_alpha() {
+    let mut flow = Flow::new(100.0, MS * 50);
+    (flow.prague.alpha, flow.prague.delivered) = (0.5, 0.0);
+    let nothing = AckSample { acked_segments: 0.0, delivered_segments: 0.0, ..ack(60, MS * 50, 1, 100, 0.0) };
+    flow.take(&nothing);
+    assert_eq!((flow.prague.alpha, flow.prague.updated), (0.5, (at(60), 100)));
+}
+
+#[test]
 fn bursts_take_250_microseconds() {
     let pacing = Flow::new(10.0, MS).prague.pacing().unwrap();
     assert_eq!((pacing.burst, pacing.least_segments), (Span::from_microseconds(250), 1));

@@ -198,6 +198,24 @@ fn a_queue_that_marks_late_calls_for_larger_reductions() {
     let mut early = ClassicQueue { score: 10.0, mean: 0.021, deviation: 187.5e-6, shortest: 0.02 };
     early.judge();
     assert_eq!(early.score, 9.0);
+    // A path without any variation says nothing.
+    let mut steady = ClassicQueue { score: 3.0, mean: 0.02, deviation: 0.0, shortest: 0.02 };
+    steady.judge();
+    assert_eq!(steady.score, 3.0);
+}
+
+#[test]
+fn from_a_score_of_nine_on_the_state_is_a_classic_queue() {
+    for (classic_fallback, score, state) in [
+        (true, 8.9, None),
+        (true, 9.0, Some("classic_queue")),
+        (true, 17.0, Some("classic_queue")),
+        (false, 17.0, None),
+    ] {
+        let mut controller = prague(PragueConfig { classic_fallback, ..PragueConfig::default() });
+        controller.fallback.score = score;
+        assert_eq!(controller.state(), state, "{classic_fallback} {score}");
+    }
 }
 
 #[test]
