@@ -216,14 +216,13 @@ struct Queues {
 }
 
 impl Queues {
-    /// `count` queues that the flows of a network cross.
-    fn new(outline: &Outline<'_>, count: f64, crossed: Crossed) -> Self {
-        let all = outline.flow_count() as f64;
+    /// `count` queues of a network with so many flows and links.
+    fn new(count: f64, crossed: Crossed, all: f64, links: f64) -> Self {
         let (flows, span) = match crossed {
             Crossed::One => (1.0, 1.0),
             Crossed::Part => (all / count.max(1.0), all),
             Crossed::Few => {
-                let of_each = (3.0 * all / outline.link_count() as f64).min(all);
+                let of_each = (3.0 * all / links).min(all);
                 (of_each, if of_each > 2.0 { all } else { of_each })
             }
             Crossed::All => (all, all),
@@ -260,11 +259,13 @@ fn measured(queue: &QueueSpec, rate: Rate) -> (f64, f64) {
 /// All queues with counters.
 fn queues(outline: &Outline<'_>) -> Vec<Queues> {
     let mut found = Vec::new();
+    // Counted once: in a fabric each link is an entry of its own.
+    let (flow_count, link_count) = (outline.flow_count() as f64, outline.link_count() as f64);
     let is_of_ethernet = |node: &u32| outline.kind(*node).is_ethernet();
     let outputs = outline.ways().filter(|([from, _], _)| is_of_ethernet(from)).count() as f64;
     if outputs > 0.0 {
         // Each output of a switch; its rows are those of its flows alone. It has a gauge or two of its scheme's.
-        let flows = 2.0 * outline.flow_count() as f64 / outputs;
+        let flows = 2.0 * flow_count / outputs;
         found.push(Queues { count: outputs, flows, span: flows, state_bytes: 0.0, gauges: 2.0 });
     }
     for links in outline.links.iter().filter(|links| !links.ends.iter().flatten().any(is_of_ethernet)) {
@@ -272,10 +273,12 @@ fn queues(outline: &Outline<'_>) -> Vec<Queues> {
         for LinkSpec { queue, rate, .. } in links.directions().map(|direction| &*direction.spec) {
             let Some(queue) = queue else { continue };
             let (state_bytes, gauges) = measured(queue, *rate);
-            found.push(Queues { state_bytes, gauges, ..Queues::new(outline, count, links.crossed) });
+            let queues = Queues::new(count, links.crossed, flow_count, link_count);
+            found.push(Queues { state_bytes, gauges, ..queues });
         }
     }
-    let inputs = outline.crossbars.iter().map(|it| Queues::new(outline, it.ports as f64, it.crossed));
+    let crossbars = outline.crossbars.iter();
+    let inputs = crossbars.map(|it| Queues::new(it.ports as f64, it.crossed, flow_count, link_count));
     found.extend(inputs);
     found
 }
