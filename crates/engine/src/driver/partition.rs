@@ -112,8 +112,8 @@ impl Groups {
         Self { of_stages, loads: of_groups, neighbours }
     }
 
-    /// Deals the groups out, to one thread after the other, until each has its part of the work. A thread first gets the
-    /// largest group that is left, then always the one that exchanges most packets with those that it has.
+    /// Deals the groups out, to one thread after the other, until each has its part of the work. A thread first gets
+    /// the largest group that is left, then always the one that exchanges most packets with those that it has.
     fn deal(&self, threads: usize) -> Dealt {
         let mut largest: Vec<usize> = (0..self.loads.len()).collect();
         largest.sort_by(|&one, &other| self.loads[other].total_cmp(&self.loads[one]));
