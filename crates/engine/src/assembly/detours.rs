@@ -21,6 +21,8 @@ pub(crate) struct Routing {
     pub periods: Periods,
     /// By node and destination, the numbers of the routes that differ there, as far as they are known.
     different: RefCell<BTreeMap<(NodeIndex, u32), Numbers>>,
+    /// The number of the usual routes.
+    usual_alone: Numbers,
 }
 
 impl Routing {
@@ -42,7 +44,8 @@ impl Routing {
             periods.push((*from, number));
         }
         let periods = Periods::new(periods.into_iter());
-        Self { usual: Forwarding::new(forwards, edges, ends), others, periods, different: RefCell::default() }
+        let (usual, usual_alone) = (Forwarding::new(forwards, edges, ends), Rc::from([0]));
+        Self { usual, others, periods, different: RefCell::default(), usual_alone }
     }
 
     /// How many different routes there are.
@@ -59,6 +62,10 @@ impl Routing {
 
     /// The numbers of routes with different next hops of a node to a destination. There may be far fewer than routes.
     pub fn different(&self, node: NodeIndex, destination: u32) -> Numbers {
+        // A fabric has a million pairs.
+        if self.others.is_empty() {
+            return Rc::clone(&self.usual_alone);
+        }
         let find = || {
             let mut seen = BTreeSet::new();
             (0..self.count()).filter(|&number| seen.insert(self.next_hops(number, node, destination))).collect()
