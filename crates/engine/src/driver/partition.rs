@@ -8,6 +8,9 @@ use std::collections::BinaryHeap;
 
 use forebay_qdisc::Span;
 
+use crate::driver::node::NodeId;
+use crate::driver::order::Channel;
+
 /// Packets that a thread could handle while it is at the barrier: about ten microseconds.
 const PACKETS_OF_A_BARRIER: f64 = 500.0;
 
@@ -21,16 +24,6 @@ const TRIES: usize = 64;
 /// How often each group may move to another thread.
 const PASSES: usize = 8;
 
-/// A channel between two stages.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StageChannel {
-    pub from: usize,
-    pub to: usize,
-    pub delay: Span,
-    /// Expected packets per second.
-    pub packets: f64,
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Partition {
     pub thread_of: Vec<usize>,
@@ -39,8 +32,9 @@ pub(crate) struct Partition {
     pub gain: f64,
 }
 
-/// The best partition of stages that handle `loads` packets per second. `None` if all stay together.
-pub(crate) fn partition(loads: &[f64], channels: &[StageChannel], threads: usize) -> Option<Partition> {
+/// The best partition of stages that handle `loads` packets per second, with the channels between them. `None` if all
+/// stay together.
+pub(crate) fn partition(loads: &[f64], channels: &[Channel], threads: usize) -> Option<Partition> {
     let mut delays: Vec<Span> =
         channels.iter().map(|channel| channel.delay).filter(|&delay| delay > Span::ZERO).collect();
     delays.push(Span::from_seconds(1));
@@ -53,7 +47,7 @@ pub(crate) fn partition(loads: &[f64], channels: &[StageChannel], threads: usize
 }
 
 /// Keeps together what channels shorter than `delay` join.
-fn partition_at(loads: &[f64], channels: &[StageChannel], threads: usize, delay: Span) -> Option<Partition> {
+fn partition_at(loads: &[f64], channels: &[Channel], threads: usize, delay: Span) -> Option<Partition> {
     let groups = Groups::new(loads, channels, delay);
     let threads = threads.min(groups.loads.len());
     if threads < 2 {
@@ -66,7 +60,8 @@ fn partition_at(loads: &[f64], channels: &[StageChannel], threads: usize, delay:
         }
     }
     let thread_of: Vec<usize> = groups.of_stages.iter().map(|&group| dealt.thread_of[group]).collect();
-    let crossing = channels.iter().filter(|channel| thread_of[channel.from] != thread_of[channel.to]);
+    let thread = |stage: NodeId| thread_of[stage as usize];
+    let crossing = channels.iter().filter(|channel| thread(channel.from) != thread(channel.to));
     let window = crossing.map(|channel| channel.delay).min().unwrap_or(Span::from_seconds(1));
     let (all, most) = (loads.iter().sum::<f64>(), dealt.costs.iter().copied().fold(0.0, f64::max));
     let gain = all / (most + PACKETS_OF_A_BARRIER / window.seconds());
@@ -83,10 +78,10 @@ struct Groups {
 }
 
 impl Groups {
-    fn new(loads: &[f64], channels: &[StageChannel], delay: Span) -> Self {
+    fn new(loads: &[f64], channels: &[Channel], delay: Span) -> Self {
         let mut joined: Vec<usize> = (0..loads.len()).collect();
         for channel in channels.iter().filter(|channel| channel.delay < delay) {
-            let (one, other) = (root(&mut joined, channel.from), root(&mut joined, channel.to));
+            let (one, other) = (root(&mut joined, channel.from as usize), root(&mut joined, channel.to as usize));
             joined[one.max(other)] = one.min(other);
         }
         let (mut of_stages, mut of_groups) = (Vec::with_capacity(loads.len()), Vec::new());
@@ -102,7 +97,7 @@ impl Groups {
         }
         let mut neighbours = vec![Vec::new(); of_groups.len()];
         for channel in channels {
-            let (from, to) = (of_stages[channel.from], of_stages[channel.to]);
+            let (from, to) = (of_stages[channel.from as usize], of_stages[channel.to as usize]);
             if from != to {
                 let cost = channel.packets * PACKETS_OF_A_CROSSING;
                 neighbours[from].push((to, cost));
@@ -211,12 +206,12 @@ mod tests {
 
     use super::*;
 
-    fn channel(from: usize, to: usize, microseconds: u64) -> StageChannel {
-        StageChannel { from, to, delay: Span::from_microseconds(microseconds), packets: 0.0 }
+    fn channel(from: NodeId, to: NodeId, microseconds: u64) -> Channel {
+        Channel { from, to, delay: Span::from_microseconds(microseconds), packets: 0.0 }
     }
 
     /// A ring of a port, sinks, the port back, and sources.
-    fn ring(delays: [u64; 4]) -> [StageChannel; 4] {
+    fn ring(delays: [u64; 4]) -> [Channel; 4] {
         [channel(0, 1, delays[0]), channel(1, 2, delays[1]), channel(2, 3, delays[2]), channel(3, 0, delays[3])]
     }
 
@@ -240,17 +235,17 @@ mod tests {
         assert!(found.gain < 1.2, "{found:?}");
     }
 
-    /// Two stars of four stages, with this many packets from each of the eight stages to the next one's star.
-    fn two_stars(packets: f64) -> (Vec<f64>, Vec<StageChannel>) {
+    /// Two stars of four stages. Each stage also sends a few packets to the other star.
+    fn two_stars() -> (Vec<f64>, Vec<Channel>) {
         let within = (0..8).filter(|stage| stage % 4 != 0).map(|stage| (stage, stage / 4 * 4, 2e5));
-        let between = (0..8).map(|stage| (stage, (stage + 4) % 8, packets));
-        let channel = |(from, to, packets): (usize, usize, f64)| StageChannel { packets, ..channel(from, to, 10_000) };
+        let between = (0..8).map(|stage| (stage, (stage + 4) % 8, 1e3));
+        let channel = |(from, to, packets)| Channel { packets, ..channel(from, to, 10_000) };
         (vec![1e6; 8], within.chain(between).map(channel).collect())
     }
 
     #[test]
     fn stages_that_exchange_packets_stay_together() {
-        let (loads, channels) = two_stars(1e3);
+        let (loads, channels) = two_stars();
         let found = partition(&loads, &channels, 2).unwrap();
         assert!((0..8).all(|stage| found.thread_of[stage] == found.thread_of[stage / 4 * 4]), "{found:?}");
         assert!(found.gain > 1.9, "{found:?}");
@@ -260,7 +255,7 @@ mod tests {
     fn packets_that_cross_threads_are_dearer_than_a_second_thread_is_worth() {
         // Each stage handles as many packets as it exchanges.
         let loads = [1e6; 2];
-        let channels = [0, 1].map(|from| StageChannel { packets: 1e6, ..channel(from, 1 - from, 10_000) });
+        let channels = [0, 1].map(|from| Channel { packets: 1e6, ..channel(from, 1 - from, 10_000) });
         assert!(partition(&loads, &channels, 2).unwrap().gain < 1.0);
     }
 
@@ -268,13 +263,14 @@ mod tests {
         #[test]
         fn costs_are_known_after_any_moves(
             loads in prop::collection::vec(0.0_f64..1e6, 2..12),
-            channels in prop::collection::vec((0_usize..12, 0_usize..12, 0.0_f64..1e6), 0..60),
+            channels in prop::collection::vec((0_u32..12, 0_u32..12, 0.0_f64..1e6), 0..60),
             threads in 2_usize..5,
         ) {
-            let channel = |(from, to, packets): (usize, usize, f64)| {
-                StageChannel { packets, ..channel(from % loads.len(), to % loads.len(), 1) }
+            let stages = loads.len() as NodeId;
+            let channel = |(from, to, packets): (NodeId, NodeId, f64)| {
+                Channel { packets, ..channel(from % stages, to % stages, 1) }
             };
-            let channels: Vec<StageChannel> = channels.into_iter().map(channel).collect();
+            let channels: Vec<Channel> = channels.into_iter().map(channel).collect();
             let groups = Groups::new(&loads, &channels, Span::ZERO);
             let mut dealt = groups.deal(threads.min(loads.len()));
             let most = |dealt: &Dealt| dealt.costs.iter().copied().fold(0.0, f64::max);
@@ -291,16 +287,17 @@ mod tests {
         #[test]
         fn every_thread_has_work_and_no_lane_without_delay_is_between_threads(
             loads in prop::collection::vec(0.0_f64..1e6, 1..30),
-            channels in prop::collection::vec((0_usize..30, 0_usize..30, 0_u64..5), 0..60),
+            channels in prop::collection::vec((0_u32..30, 0_u32..30, 0_u64..5), 0..60),
             threads in 2_usize..6,
         ) {
-            let channel = |(from, to, delay): (usize, usize, u64)| channel(from % loads.len(), to % loads.len(), delay);
-            let channels: Vec<StageChannel> = channels.into_iter().map(channel).collect();
+            let stages = loads.len() as NodeId;
+            let channel = |(from, to, delay): (NodeId, NodeId, u64)| channel(from % stages, to % stages, delay);
+            let channels: Vec<Channel> = channels.into_iter().map(channel).collect();
             if let Some(found) = partition(&loads, &channels, threads) {
                 prop_assert!((2..=threads).contains(&found.threads));
                 prop_assert!((0..found.threads).all(|thread| found.thread_of.contains(&thread)));
                 for channel in channels {
-                    let threads = [channel.from, channel.to].map(|stage| found.thread_of[stage]);
+                    let threads = [channel.from, channel.to].map(|stage| found.thread_of[stage as usize]);
                     prop_assert!(channel.delay > Span::ZERO || threads[0] == threads[1]);
                 }
             }

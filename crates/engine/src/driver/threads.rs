@@ -11,7 +11,8 @@ use forebay_qdisc::{Span, Time};
 
 use crate::driver::barrier::{Barrier, Broken, Participant};
 use crate::driver::node::NodeId;
-use crate::driver::partition::{Partition, StageChannel, partition};
+use crate::driver::order::Channel;
+use crate::driver::partition::{Partition, partition};
 use crate::driver::progress::Progress;
 use crate::driver::windows::{Feeder, Stage, Windows};
 use crate::error::RunError;
@@ -75,12 +76,8 @@ impl Windows {
         let loads: Vec<f64> = self.stages.iter().map(|stage| stage.load).collect();
         let mut channels = Vec::with_capacity(self.feeders.len());
         for (stage, to) in self.stages.iter().zip(0..) {
-            let channel = |&Feeder { stage: from, packets, delay }: &Feeder| StageChannel {
-                from: from as usize,
-                to,
-                delay,
-                packets: packets.into(),
-            };
+            let channel =
+                |&Feeder { stage: from, packets, delay }: &Feeder| Channel { from, to, delay, packets: packets.into() };
             channels.extend(self.feeders[stage.feeders.clone()].iter().map(channel));
         }
         partition(&loads, &channels, threads.get())

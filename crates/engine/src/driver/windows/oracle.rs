@@ -55,10 +55,8 @@ impl Windows {
         let mut fed: Vec<Vec<NodeId>> = vec![Vec::new(); nodes.len()];
         for stage in &*stages {
             for feeder in &feeders[stage.feeders.clone()] {
-                stages[feeder.stage as usize]
-                    .nodes
-                    .clone()
-                    .for_each(|node| fed[node as usize].extend(stage.nodes.clone()));
+                let nodes = stages[feeder.stage as usize].nodes.clone();
+                nodes.for_each(|node| fed[node as usize].extend(stage.nodes.clone()));
             }
         }
         let mut agenda = Agenda { heap: BinaryHeap::new(), due: vec![Time::NEVER; nodes.len()] };
