@@ -277,6 +277,11 @@ mod tests {
             let (c, e) = (b * kept(cycles * bytes), d * kept(cycles * timer * rate));
             a * a * alpha / ((b + d) * (c + e)) - tau * tau * 5_000.0 * rate
         };
+        root(excess)
+    }
+
+    /// Where a function that rises is zero.
+    fn root(excess: impl Fn(f64) -> f64) -> f64 {
         let (mut low, mut high) = (1e-6, 0.5);
         for _ in 0..200 {
             let middle = f64::midpoint(low, high);
@@ -291,6 +296,63 @@ mod tests {
             let p = model(flows);
             assert!((p / share - 1.0).abs() < 1e-3, "{p}");
             assert!((5.0 + 195.0 * p / 0.01 - queue_kilobytes).abs() < 0.1);
+        }
+    }
+
+    /// The share of marks at which the rate rests if the time between notifications is followed step by step. For 50 us
+    /// after a notification none comes, then each packet is marked with the same probability. With n cycles of the
+    /// timer until the next notification, 1 / 2^n of the cut remains. From the fifth cycle on each adds a step to the
+    /// target, and m of them raise the rate by m - 1 + 1 / 2^m steps. At rest both sums are equal. The model multiplies
+    /// the means of gap and cycles instead, which are not independent.
+    fn share_at_rest(flows: f64) -> f64 {
+        let rate = 40e9 / 8_000.0 / flows;
+        let (tau, timer, recovery) = (50e-6, 55e-6, 4.0);
+        let excess = |p: f64| {
+            let kept = |seconds: f64| libm::pow(1.0 - p, seconds * rate);
+            // Of another cycle, and of a first one.
+            let (more, first) = (kept(timer), kept(timer - tau));
+            let alpha = 1.0 / (1.0 + first / (1.0 - more));
+            let halved = (1.0 - more) / 2.0 / (1.0 - more / 2.0);
+            let active = first * libm::pow(more, recovery);
+            let steps = active / (1.0 - more) - active * (1.0 - halved);
+            alpha * rate / 2.0 * (1.0 - first + first * halved) - 5_000.0 * steps
+        };
+        root(excess)
+    }
+
+    #[test]
+    fn the_rate_rests_where_cuts_and_steps_are_equal() {
+        for (flows, queue_kilobytes) in [(2.0, 25.0), (10.0, 165.9)] {
+            let share = share_at_rest(flows);
+            assert!((5.0 + 195.0 * share / 0.01 - queue_kilobytes).abs() < 0.1, "{share}");
+            let config = DcqcnPaperConfig { byte_cycle: Bytes(u64::MAX), ..DcqcnPaperConfig::default() };
+            let setup = Setup { line_rate: Rate::megabits(40_000), ..setup() };
+            let mut sender = DcqcnPaper::new(&config, &setup);
+            (sender.rate_bps, sender.target_bps) = (40e9 / flows, 40e9 / flows);
+            let (mut rng, mut control) = (Pcg64Mcg::seed_from_u64(1), Control::new(f64::INFINITY, f64::INFINITY));
+            let (mut now, mut sent_bits) = (Time::ZERO, 0.0);
+            for _ in 0..100_000 {
+                sender.on_ecn(&congestion(now), &mut control);
+                let silent_until = now + Span::from_microseconds(50);
+                // Packets until the next mark.
+                let mut left = libm::log(1.0 - uniform(&mut rng)) / libm::log1p(-share);
+                loop {
+                    let (from, next) = (now.max(silent_until), sender.timer());
+                    let packets = sender.rate_bps / 8_000.0 * next.since(from).seconds();
+                    let is_marked = packets > left;
+                    let until =
+                        if is_marked { from + Span::from_seconds_f64(left * 8_000.0 / sender.rate_bps) } else { next };
+                    sent_bits += sender.rate_bps * until.since(now).seconds();
+                    now = until;
+                    if is_marked {
+                        break;
+                    }
+                    left -= packets;
+                    sender.on_timer(now, &mut control);
+                }
+            }
+            let mean_bps = sent_bits / now.since(Time::ZERO).seconds();
+            assert!((mean_bps * flows / 40e9 - 1.0).abs() < 0.02, "{mean_bps}");
         }
     }
 
