@@ -187,11 +187,6 @@ impl Channels {
         self.tables.release(packet);
     }
 
-    /// The end of a bucket: to empty inboxes up to there costs least.
-    pub fn end_of_bucket(&self, time: Time) -> Time {
-        Time::from_picoseconds(((time.picoseconds() >> self.bucket_bits) + 1) << self.bucket_bits)
-    }
-
     /// A node has run, and is due by itself at `next`.
     #[inline]
     pub fn plan(&mut self, node: NodeId, next: Time) {

@@ -14,7 +14,7 @@ use crate::driver::node::NodeId;
 use crate::driver::order::Channel;
 use crate::driver::partition::{Partition, partition};
 use crate::driver::progress::Progress;
-use crate::driver::windows::{Feeder, Stage, Windows};
+use crate::driver::windows::{Feeder, Stage, Windows, end_of_window};
 use crate::error::RunError;
 use crate::observe::meter::Meter;
 use crate::packet::Packet;
@@ -223,6 +223,7 @@ impl Windows {
             feeders,
             channels,
             places: Vec::new(),
+            window_bits: self.window_bits,
             least_ahead: self.least_ahead,
             most_ahead: self.most_ahead,
         };
@@ -275,10 +276,10 @@ impl Part {
             (before, rounds) = (begin, rounds + 1);
             let latest = begin.saturating_add(ahead).min(end);
             let work_before = windows.channels.work();
-            // Stages stop at the end of a bucket. So they come to take whole buckets, and rounds are as long as the
+            // Stages stop at the end of a window. So they come to take whole buckets, and rounds are as long as the
             // channels between threads allow.
-            turns =
-                windows.round(begin, |stage, channels| channels.end_of_bucket(stage.ran_until.max(begin)).min(latest));
+            let bits = windows.window_bits;
+            turns = windows.round(begin, |stage| end_of_window(stage.ran_until.max(begin), bits).min(latest));
             progress.events += turns;
             progress.count_work(begin, windows.channels.work() - work_before + turns, &[])?;
         }

@@ -47,6 +47,8 @@ pub(crate) struct Windows {
     pub(super) channels: Channels,
     /// The place of each node, in the order in which they were added.
     pub(super) places: Vec<NodeId>,
+    /// Windows end at multiples of 2^`window_bits` ps.
+    pub(super) window_bits: u32,
     /// The least lead of a round over the first pending event.
     pub(super) least_ahead: Span,
     /// The largest lead.
@@ -128,14 +130,19 @@ impl Windows {
             (placed[place as usize], arrivals[place as usize]) = (Some(node), of_node);
         }
         // An inbox's slots must hold the packets on the longest channel.
-        let longest = (packet_time * PACKETS_OF_WINDOW).max(longest / (SLOTS / 2));
-        let is_short = shortest < packet_time * PACKETS_OF_SHORT_CHANNEL;
-        let bucket = if is_short { longest } else { longest.min(shortest) };
-        let least_ahead = if is_short { packet_time * PACKETS_OF_SHORT_CHANNEL } else { shortest };
-        let bucket_bits = bucket.picoseconds().max(1).ilog2();
-        let channels = Channels::new(routes, &arrivals, bucket_bits, tables, measured);
+        let least_bucket = longest / (SLOTS / 2);
+        let longest = (packet_time * PACKETS_OF_WINDOW).max(least_bucket);
+        let short = packet_time * PACKETS_OF_SHORT_CHANNEL;
+        let is_short = shortest < short;
+        let window = if is_short { longest } else { longest.min(shortest) };
+        let least_ahead = if is_short { short } else { shortest };
+        // Queues end short windows early. A bucket of many windows would be divided in each of them.
+        let bucket = if is_short { short.max(least_bucket) } else { window };
+        let bits = |span: Span| span.picoseconds().max(1).ilog2();
+        let channels = Channels::new(routes, &arrivals, bits(bucket), tables, measured);
         let (here, most_ahead) = (stages.len(), Span::MAX);
-        Self { nodes: placed, here, stages, feeders, channels, places, least_ahead, most_ahead }
+        let window_bits = bits(window);
+        Self { nodes: placed, here, stages, feeders, channels, places, window_bits, least_ahead, most_ahead }
     }
 
     /// Bounds rounds if sources generate this many packets per second without waiting for answers.
@@ -163,9 +170,9 @@ impl Windows {
             // Limits stages without feeders: their packets are scanned in each round until they are taken.
             let ahead = (begin.since(before) * 2).max(self.least_ahead).min(self.most_ahead);
             before = begin;
-            let latest = self.channels.end_of_bucket(begin).min(begin.saturating_add(ahead)).min(end);
+            let latest = end_of_window(begin, self.window_bits).min(begin.saturating_add(ahead)).min(end);
             let work_before = self.channels.work();
-            let turns = self.round(begin, |_, _| latest);
+            let turns = self.round(begin, |_| latest);
             if turns == 0 {
                 return Err(RunError::Invariant(format!("event due at {} s was never run", begin.seconds())));
             }
@@ -188,11 +195,11 @@ impl Windows {
     /// Gives each stage its turn, at most until `latest`. Nothing before `begin` is pending. Returns how many nodes
     /// were due.
     #[inline]
-    pub(super) fn round(&mut self, begin: Time, latest: impl Fn(&Stage, &Channels) -> Time) -> u64 {
+    pub(super) fn round(&mut self, begin: Time, latest: impl Fn(&Stage) -> Time) -> u64 {
         let Self { nodes, stages, feeders, channels, here, .. } = self;
         let mut turns = 0;
         for number in 0..*here {
-            let mut until = latest(&stages[number], channels);
+            let mut until = latest(&stages[number]);
             for &Feeder { stage, delay, .. } in &feeders[stages[number].feeders.clone()] {
                 until = until.min(stages[stage as usize].earliest_output.max(begin).saturating_add(delay));
             }
@@ -239,6 +246,11 @@ impl Stage {
     pub fn new(nodes: Range<NodeId>, feeders: Range<usize>) -> Self {
         Self { nodes, feeders, ran_until: Time::ZERO, earliest_output: Time::ZERO, load: 0.0 }
     }
+}
+
+/// The first end of a window after `time`: to empty inboxes up to there costs least.
+pub(super) fn end_of_window(time: Time, window_bits: u32) -> Time {
+    Time::from_picoseconds(((time.picoseconds() >> window_bits) + 1) << window_bits)
 }
 
 /// Runs a node. Returns the time before which it begins to send nothing more.

@@ -136,19 +136,24 @@ pub(super) struct RowIndex {
     /// A (flow, direction) above its row, or [`FREE`]; a power of two of them.
     slots: Box<[u64]>,
     rows: usize,
+    /// The entry that was found last: packets of a flow often come together.
+    last: u64,
 }
 
 const FREE: u64 = u64::MAX;
 
 impl Default for RowIndex {
     fn default() -> Self {
-        Self { slots: [FREE; 8].into(), rows: 0 }
+        Self { slots: [FREE; 8].into(), rows: 0, last: FREE }
     }
 }
 
 impl RowIndex {
     /// The row of a (flow, direction); the next one if it has none yet.
     fn row(&mut self, direction: u32) -> usize {
+        if (self.last >> 32) as u32 == direction && self.last != FREE {
+            return self.last as u32 as usize;
+        }
         let mut slot = self.slot(direction);
         if self.slots[slot] == FREE {
             if self.rows >= self.slots.len() / 4 * 3 {
@@ -158,7 +163,8 @@ impl RowIndex {
             self.slots[slot] = u64::from(direction) << 32 | self.rows as u64;
             self.rows += 1;
         }
-        self.slots[slot] as u32 as usize
+        self.last = self.slots[slot];
+        self.last as u32 as usize
     }
 
     /// The slot of a (flow, direction), or the free one that it would take.
