@@ -19,7 +19,9 @@
 //! comes from EQDS (Olteanu et al., NSDI 2022).
 //!
 //! # Where we differ
-//! A flow is at most once in the list of flows without demand; the source can enter it repeatedly.
+//! A flow is at most once in the list of flows without demand; the source can enter it repeatedly. The control of an
+//! oversubscribed fabric adapts every 1.5 round trips from the first packet on; the source draws each interval within a
+//! quarter of that.
 //!
 //! # Parameters
 //! None. All follow from the network.
@@ -263,7 +265,7 @@ impl Credit {
 #[derive(Clone, Copy, Debug)]
 pub struct OversubscribedControl {
     share: f64,
-    /// The least share, and its increase in a round trip.
+    /// The least share, and its increase in an interval.
     least: f64,
     increase: f64,
     /// The average share of marked packets.
@@ -297,7 +299,13 @@ impl OversubscribedControl {
         }
     }
 
-    /// Whether the whole rate is used and nothing has arrived in this round trip.
+    /// The time between two adaptations.
+    #[must_use]
+    pub fn interval(round_trip: Span) -> Span {
+        round_trip * 3 / 2
+    }
+
+    /// Whether the whole rate is used and nothing has arrived in this interval.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.share >= 1.0 && self.packets == 0
@@ -315,8 +323,8 @@ impl OversubscribedControl {
         self.trimmed_elsewhere += u32::from(!is_last_hop);
     }
 
-    /// The end of a round trip. Returns the share for [`PullPacer::set_share`].
-    pub fn on_round_trip(&mut self) -> f64 {
+    /// The end of an interval. Returns the share for [`PullPacer::set_share`].
+    pub fn on_interval(&mut self) -> f64 {
         let whole = self.packets.saturating_sub(self.trimmed);
         let marked_share = if whole > 0 { f64::from(self.marked) / f64::from(whole) } else { 0.0 };
         self.marked_share = (1.0 - Self::GAIN) * self.marked_share + Self::GAIN * marked_share;
@@ -431,17 +439,17 @@ mod tests {
                 control.on_trimmed(packet < 10);
             }
         }
-        assert!((control.on_round_trip() - 0.8).abs() < 1e-12);
-        assert!((control.on_round_trip() - 0.81).abs() < 1e-12);
-        assert!((control.on_round_trip() - 0.83).abs() < 1e-12);
+        assert!((control.on_interval() - 0.8).abs() < 1e-12);
+        assert!((control.on_interval() - 0.81).abs() < 1e-12);
+        assert!((control.on_interval() - 0.83).abs() < 1e-12);
         for _ in 0..10 {
             control.on_packet(true);
         }
         // The average is one half: 1 - 0.5 (0.5 - 0.3).
-        assert!((control.on_round_trip() - 0.83 * 0.9).abs() < 1e-12);
+        assert!((control.on_interval() - 0.83 * 0.9).abs() < 1e-12);
         let mut share = 0.0;
         for _ in 0..12 {
-            share = control.on_round_trip();
+            share = control.on_interval();
         }
         assert!((share - 1.0).abs() < 1e-12);
     }

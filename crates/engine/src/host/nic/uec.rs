@@ -43,7 +43,7 @@ impl Pacer {
                 fabric.on_trimmed(arrival.trimmed_at_last_hop);
             }
             if self.adapts_at == Time::NEVER {
-                self.adapts_at = arrival.now + self.round_trip;
+                self.adapts_at = arrival.now + OversubscribedControl::interval(self.round_trip);
             }
         }
         let Some(flow) = flow else { return };
@@ -53,11 +53,12 @@ impl Pacer {
         }
     }
 
-    /// Follows the marks and trims of the last round trip.
+    /// Follows the marks and trims of the last interval.
     fn adapt(&mut self, now: Time) {
         if let Some(fabric) = &mut self.fabric {
-            self.adapts_at = if fabric.is_idle() { Time::NEVER } else { now + self.round_trip };
-            self.pulls.set_share(fabric.on_round_trip());
+            let interval = OversubscribedControl::interval(self.round_trip);
+            self.adapts_at = if fabric.is_idle() { Time::NEVER } else { now + interval };
+            self.pulls.set_share(fabric.on_interval());
         }
     }
 }
