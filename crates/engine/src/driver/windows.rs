@@ -31,6 +31,10 @@ const PACKETS_OF_WINDOW: u64 = 4096;
 /// A channel that holds fewer packets is short: windows are then as long as the queues of busy links allow.
 const PACKETS_OF_SHORT_CHANNEL: u64 = 64;
 
+/// Length of an inbox's buckets in such packets where channels are short. A longer bucket is divided in each of many
+/// windows, a shorter one is one of many that packets are spread over.
+const PACKETS_OF_BUCKET: u64 = 512;
+
 /// Sources that do not wait for answers generate no more packets than that in a round, on average. So neither a round's
 /// memory nor its time depends on their rate.
 pub const GENERATED_IN_ROUND: u64 = 1 << 18;
@@ -136,8 +140,7 @@ impl Windows {
         let is_short = shortest < short;
         let window = if is_short { longest } else { longest.min(shortest) };
         let least_ahead = if is_short { short } else { shortest };
-        // Queues end short windows early. A bucket of many windows would be divided in each of them.
-        let bucket = if is_short { short.max(least_bucket) } else { window };
+        let bucket = if is_short { (packet_time * PACKETS_OF_BUCKET).max(least_bucket) } else { window };
         let bits = |span: Span| span.picoseconds().max(1).ilog2();
         let channels = Channels::new(routes, &arrivals, bits(bucket), tables, measured);
         let (here, most_ahead) = (stages.len(), Span::MAX);
