@@ -134,17 +134,17 @@ impl Windows {
             (placed[place as usize], arrivals[place as usize]) = (Some(node), of_node);
         }
         // An inbox's slots must hold the packets on the longest channel.
-        let least_bucket = longest / (SLOTS / 2);
-        let longest = (packet_time * PACKETS_OF_WINDOW).max(least_bucket);
+        let bucket_of = |packets| (packet_time * packets).max(longest / (SLOTS / 2));
         let short = packet_time * PACKETS_OF_SHORT_CHANNEL;
-        let is_short = shortest < short;
-        let window = if is_short { longest } else { longest.min(shortest) };
-        let least_ahead = if is_short { short } else { shortest };
-        let bucket = if is_short { (packet_time * PACKETS_OF_BUCKET).max(least_bucket) } else { window };
+        let (window, bucket, least_ahead) = if shortest < short {
+            (bucket_of(PACKETS_OF_WINDOW), bucket_of(PACKETS_OF_BUCKET), short)
+        } else {
+            let window = bucket_of(PACKETS_OF_WINDOW).min(shortest);
+            (window, window, shortest)
+        };
         let bits = |span: Span| span.picoseconds().max(1).ilog2();
         let channels = Channels::new(routes, &arrivals, bits(bucket), tables, measured);
-        let (here, most_ahead) = (stages.len(), Span::MAX);
-        let window_bits = bits(window);
+        let (here, most_ahead, window_bits) = (stages.len(), Span::MAX, bits(window));
         Self { nodes: placed, here, stages, feeders, channels, places, window_bits, least_ahead, most_ahead }
     }
 
