@@ -22,6 +22,8 @@ impl ClassicQueue {
     /// Deviation and queuing delay that speak for neither, in seconds (V0, D0).
     const NEUTRAL_DEVIATION_S: f64 = 750e-6;
     const NEUTRAL_DELAY_S: f64 = 2e-3;
+    /// The first deviation: there is none yet.
+    const FIRST_DEVIATION_S: f64 = 1e-6;
     /// Alpha of a reduction to 0.6875: CUBIC's.
     const CLASSIC_ALPHA: f64 = 0.625;
 
@@ -30,7 +32,7 @@ impl ClassicQueue {
         let Some(round_trip) = delivery.and_then(|delivery| delivery.round_trip) else { return };
         let seconds = round_trip.seconds();
         if self.mean == 0.0 {
-            (self.mean, self.deviation, self.shortest) = (seconds, seconds / 2.0, seconds);
+            (self.mean, self.deviation, self.shortest) = (seconds, Self::FIRST_DEVIATION_S, seconds);
             return;
         }
         self.shortest = self.shortest.min(seconds);

@@ -13,8 +13,8 @@ const LEAST_GROWTH: f64 = 1.0 / (1 << 20) as f64;
 /// (R1).
 const SCALABLE_UNIT_S: f64 = 0.016;
 const SCALABLE_OFFSET_S: f64 = 0.0015;
-/// Bursts of 2^-12 s, of at least one segment.
-pub(super) const BURST: Pacing = Pacing { burst: Span::from_picoseconds(244_140_625), least_segments: 1 };
+/// Bursts of 2^-12 s, of at least two segments (`prague_tso_segs`, with `tcp_min_tso_segs` as it is by default).
+pub(super) const BURST: Pacing = Pacing { burst: Span::from_picoseconds(244_140_625), least_segments: 2 };
 
 #[derive(Debug)]
 pub(super) struct Prague {
@@ -117,9 +117,13 @@ impl Prague {
         }
         if self.config.classic_fallback && self.has_seen_mark {
             self.fallback.judge();
-            self.alpha = self.alpha.max(self.fallback.least_alpha());
         }
         (self.delivered, self.marked) = (0.0, 0.0);
+    }
+
+    /// The window in full segments (`prague_frac_cwnd_to_snd_cwnd`).
+    fn segments(&self) -> f64 {
+        libm::ceil(self.window).max(LEAST_WINDOW)
     }
 
     /// `prague_update_cwnd`: all ACKs without marks let the window grow, in a round trip with a reduction too. Returns
@@ -138,12 +142,12 @@ impl Prague {
         }
         let rest = unmarked - opened;
         if rest > 0.0 {
-            self.window += (rest * self.growth(round_trip) / self.window.max(1.0)).max(rest * LEAST_GROWTH);
+            self.window += (rest * self.growth(round_trip) / self.segments()).max(rest * LEAST_GROWTH);
         }
         opened
     }
 
-    /// `prague_enter_cwr`: a reduction by half of alpha, once in a round trip.
+    /// `prague_enter_cwr`: a reduction by half of alpha, once in a round trip. The fallback bounds alpha only here.
     fn answer_marks(&mut self, ack: &AckSample<'_>, round_trip: Span, control: &mut Control) {
         let is_due = self
             .reduced
@@ -152,7 +156,8 @@ impl Prague {
             return;
         }
         self.reduced = Some((ack.now, ack.next));
-        self.window = (self.window - self.window * self.alpha / 2.0).max(LEAST_WINDOW);
+        let alpha = self.alpha.max(self.fallback.least_alpha());
+        self.window = (self.window - self.window * alpha / 2.0).max(LEAST_WINDOW);
         // A window that has yet to come up to its fraction is not in slow start.
         let window = libm::ceil(self.window).min(control.congestion_window);
         control.slow_start_threshold = window.max(LEAST_WINDOW);
@@ -160,7 +165,7 @@ impl Prague {
 
     /// The window moves by at most a segment an ACK towards the one with its fraction, apart from slow start.
     fn follow(&mut self, opened: f64, control: &mut Control) {
-        let target = libm::ceil(self.window).max(LEAST_WINDOW);
+        let target = self.segments();
         let window = control.congestion_window;
         control.congestion_window = target.max(window - 1.0).min((window + opened + 1.0).max(LEAST_WINDOW));
         self.set_window = control.congestion_window;

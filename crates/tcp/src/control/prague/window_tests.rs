@@ -134,14 +134,18 @@ fn alpha_follows_the_share_after_the_first_mark() {
     (controller.delivered, controller.marked) = (9.0, 9.0);
     controller.on_ack(&ack(240, MS * 40, 50, 60, 1.0), &mut control);
     assert_eq!(controller.alpha, 15.0 / 16.0 + 1.0 / 256.0);
-    // Not twice in a round trip, nor within a window of data.
+    // Not twice in a round trip, nor within a window of data, and not without arrivals.
     let alpha = controller.alpha;
     controller.on_ack(&ack(241, MS * 40, 60, 70, 1.0), &mut control);
     controller.on_ack(&ack(299, MS * 40, 65, 75, 0.0), &mut control);
     assert_eq!(controller.alpha, alpha);
     // One of the three since then.
     controller.on_ack(&ack(300, MS * 40, 70, 80, 0.0), &mut control);
-    assert!((controller.alpha - (alpha * 15.0 / 16.0 + 1.0 / 48.0)).abs() < 1e-12);
+    let alpha = alpha * 15.0 / 16.0 + 1.0 / 48.0;
+    assert!((controller.alpha - alpha).abs() < 1e-12);
+    let nothing = AckSample { acked_segments: 0.0, delivered_segments: 0.0, ..ack(400, MS * 40, 80, 90, 0.0) };
+    controller.on_ack(&nothing, &mut control);
+    assert!((controller.alpha - alpha).abs() < 1e-12);
 }
 
 #[test]
@@ -220,12 +224,12 @@ fn from_a_score_of_nine_on_the_state_is_a_classic_queue() {
 
 #[test]
 fn growth_after_a_reduction_is_not_slow_start() {
-    // Linux compares the whole window with the threshold: 89.5 segments are a window of 90, which is the threshold.
+    // Linux compares the whole window with the threshold, and divides by it: 89.5 segments are a window of 90.
     let mut controller = prague(PragueConfig::default());
     let mut control = Control::new(90.0, 90.0);
     (controller.window, controller.set_window, controller.round_end) = (89.5, 90.0, u64::MAX);
     controller.on_ack(&ack(1, MS * 40, 1, 10, 0.0), &mut control);
-    assert_eq!((controller.window, control.congestion_window), (89.5 + 1.0 / 89.5, 90.0));
+    assert_eq!((controller.window, control.congestion_window), (89.5 + 1.0 / 90.0, 90.0));
     // A window that lags behind its fraction has no slow start beyond the threshold.
     let mut control = Control::new(9.0, 10.0);
     (controller.window, controller.set_window) = (12.0, 9.0);
@@ -317,10 +321,10 @@ fn without_ecn_it_is_reno_on_every_path() {
 }
 
 #[test]
-fn bursts_take_a_4096th_of_a_second() {
+fn bursts_take_a_4096th_of_a_second_and_two_segments() {
     let controller = prague(PragueConfig::default());
     let pacing = controller.pacing().unwrap();
-    assert_eq!((pacing.burst.picoseconds(), pacing.least_segments), (1_000_000_000_000 >> 12, 1));
+    assert_eq!((pacing.burst.picoseconds(), pacing.least_segments), (1_000_000_000_000 >> 12, 2));
 }
 
 #[test]
@@ -330,10 +334,11 @@ fn the_slow_means_have_a_gain_by_the_threshold() {
     let sample = |ms| Delivery { round_trip: Some(MS * ms), ..Delivery::default() };
     let mut queue = ClassicQueue::default();
     queue.sample(Some(&sample(32)), &control);
-    assert_eq!((queue.mean, queue.deviation, queue.shortest), (0.032, 0.016, 0.032));
+    // There is no deviation yet (`mdev_pace_us` of 1 us).
+    assert_eq!((queue.mean, queue.deviation, queue.shortest), (0.032, 1e-6, 0.032));
     queue.sample(Some(&sample(64)), &control);
     assert!((queue.mean - (0.032 + 0.032 / 128.0)).abs() < 1e-12);
-    assert!((queue.deviation - (0.016 + 0.016 / 256.0)).abs() < 1e-12);
+    assert!((queue.deviation - (1e-6 + (0.032 - 1e-6) / 256.0)).abs() < 1e-12);
     queue.sample(Some(&sample(20)), &control);
     queue.sample(Some(&sample(30)), &control);
     assert_eq!(queue.shortest, 0.020);
@@ -344,7 +349,7 @@ fn the_slow_means_have_a_gain_by_the_threshold() {
 }
 
 #[test]
-fn the_fallback_judges_at_updates_of_alpha_and_raises_it() {
+fn the_fallback_judges_at_updates_of_alpha_and_bounds_the_reduction() {
     let mut controller = prague(PragueConfig { classic_fallback: true, ..PragueConfig::default() });
     assert!(controller.needs().delivery && !prague(PragueConfig::default()).needs().delivery);
     let mut control = Control::new(10.0, 5.0);
@@ -353,13 +358,15 @@ fn the_fallback_judges_at_updates_of_alpha_and_raises_it() {
     // No update before the first mark.
     controller.on_ack(&ack(50, MS * 40, 10, 20, 0.0), &mut control);
     assert_eq!(controller.alpha, 0.0);
-    // The delay is neutral, and the deviation adds log2(4) / 2: alpha is 0.625 * 0.5, unless it is larger.
+    // The delay is neutral, and the deviation adds log2(4) / 2: alpha counts as 0.625 * 0.5, unless it is larger.
     controller.has_seen_mark = true;
     controller.on_ack(&ack(100, MS * 40, 20, 30, 0.0), &mut control);
-    assert_eq!((controller.fallback.score, controller.alpha), (8.5, 0.3125));
-    controller.alpha = 0.9;
-    controller.on_ack(&ack(200, MS * 40, 30, 40, 0.0), &mut control);
-    assert!((controller.alpha - 0.9 * 15.0 / 16.0).abs() < 1e-12);
+    assert_eq!((controller.fallback.score, controller.alpha), (8.5, 0.0));
+    for (alpha, used) in [(0.0, 0.3125), (0.8, 0.8)] {
+        (controller.alpha, controller.reduced, controller.window) = (alpha, None, 100.0);
+        controller.answer_marks(&ack(101, MS * 40, 21, 40, 1.0), MS * 40, &mut control);
+        assert_eq!((controller.window, controller.alpha), (100.0 * (1.0 - used / 2.0), alpha));
+    }
     // Each round trip counts, with the option alone.
     let delivery = Delivery { round_trip: Some(MS * 30), ..Delivery::default() };
     for (classic_fallback, mean) in [(true, 0.030), (false, 0.0)] {
