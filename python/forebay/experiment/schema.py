@@ -51,7 +51,7 @@ class Variant(Strict):
     numbers: dict[str, float] = Field(default_factory=dict)
     """Numbers of this variant that formulae may refer to by name."""
     not_judged: str = ""
-    """Why it cannot run yet: "needs Prague of April 2020". It is never run, and its claims are not judged."""
+    """Why it cannot run yet: "needs a queue that is not offered". It is never run, and its claims are not judged."""
 
 
 class Point(Strict):
@@ -195,7 +195,7 @@ class Claim(Strict):
     seeds: int = Field(default=1, ge=1)
     """The number of seeds needed to judge it: with fewer, chance may put its mean on either side of the band's edge."""
     not_judged: str = ""
-    """Why nothing can judge it yet: "needs Prague of April 2020"."""
+    """Why nothing can judge it yet: "needs a queue that is not offered"."""
     note: str = ""
 
     @model_validator(mode="after")

@@ -143,7 +143,7 @@ def render_claims(results: list[ClaimResult], title: str, width: int) -> list[Re
 
 
 def verdict_text(result: ClaimResult) -> str:
-    """Return the verdict, and why it is none: "not judged: needs Prague of April 2020"."""
+    """Return the verdict, and why it is none: "not judged: needs 10 seeds"."""
     return f"{result.verdict}: {result.reason}" if result.reason else result.verdict
 
 
