@@ -354,6 +354,7 @@ fn marks_recoveries_and_idle_applications_bring_no_growth() {
     let delivery = Delivery { segment, ..Delivery::default() };
     flow.take(&AckSample { delivery: Some(&delivery), ..ack(1, MS * 50, 1, 100, 0.0) });
     assert_near(flow.segments(), 100.0);
+    assert!(flow.prague.needs().delivery);
     // Pacing may leave a part of the window unused.
     flow.take(&AckSample { is_window_used: false, ..ack(1, MS * 50, 1, 100, 0.0) });
     assert_near(flow.segments(), 100.01);
