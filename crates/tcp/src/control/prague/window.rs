@@ -159,7 +159,7 @@ impl Prague {
         let alpha = self.alpha.max(self.fallback.least_alpha());
         self.window = (self.window - self.window * alpha / 2.0).max(LEAST_WINDOW);
         // A window that has yet to come up to its fraction is not in slow start.
-        let window = libm::ceil(self.window).min(control.congestion_window);
+        let window = self.segments().min(control.congestion_window);
         control.slow_start_threshold = window.max(LEAST_WINDOW);
     }
 
@@ -232,7 +232,7 @@ impl Controller for Prague {
         self.adopt(control);
         self.before_loss = Some((self.window, self.set_window));
         self.window = (self.window / 2.0).max(LEAST_WINDOW);
-        let window = libm::ceil(self.window).min(control.congestion_window);
+        let window = self.segments().min(control.congestion_window);
         control.slow_start_threshold = window.max(LEAST_WINDOW);
         (control.congestion_window, self.set_window) = (window, window);
     }
