@@ -5,6 +5,7 @@
 use forebay_qdisc::{Cx, Discipline, Served, Server, Time, Transmitter};
 
 use crate::driver::node::{Channels, Node, NodeId, just_before};
+use crate::driver::routes::PACKETS_AHEAD;
 use crate::link::Link;
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::queue_counters::QueueRecord;
@@ -230,6 +231,12 @@ impl Node for QueuePort {
 
     fn run(&mut self, until: Time, me: NodeId, channels: &mut Channels) -> (Time, Time) {
         let packets = channels.take(me, until);
+        if channels.routes.are_many() {
+            // These are few: a port has a turn about once in the delay of a link.
+            for packet in packets.iter().take(2 * PACKETS_AHEAD) {
+                self.sender.record.counters.prefetch_arrival(packet.direction_index());
+            }
+        }
         for packet in &packets {
             self.receive(packet, channels);
         }
