@@ -14,6 +14,9 @@
 //! Data flows one way, so that only the ACKs carry feedback, and marks on ACKs are not reported. Both ends have the
 //! same configuration: there is no fallback to another mode, and no path clears the bits. The option has only the
 //! counter of marked bytes and that of the codepoint in use (8 bytes); traces show the header bits and not the option.
+//! Linux sends the option on every ACK by default, and an ACK at once where a run of marks begins or ends. Here the
+//! option comes after marks and the ACK at the first mark, so that a long ACK without the option counts as a full turn
+//! of ACE. Linux takes the smaller count then if ACKs report more than four packets on average; here the larger counts.
 //! A mark on the SYN does not reduce the initial window. Recoveries without the time of each segment take the number of
 //! newly acknowledged packets from the cumulative number alone.
 //!
