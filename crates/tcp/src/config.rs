@@ -267,6 +267,10 @@ parameters! {
     /// Feedback of marks: "classic" (RFC 3168), "dctcp" (RFC 8257) or "accurate" (RFC 9768). Default: "dctcp" with
     /// "dctcp", "accurate" with other controllers that answer the share of marks, otherwise "classic".
     ecn_feedback: Option<EcnFeedback> = None,
+    /// Whether each ACK of accurate ECN carries the option with the counter of marked bytes (RFC 9768, section 3.2.3;
+    /// Linux's `tcp_ecn_option`). It adds 8 bytes. Without it the sender counts modulo 8 and has to guess where ACKs
+    /// are lost or merged.
+    ecn_option: bool = true,
     /// ECN codepoint of data: "ect0", or "ect1" (L4S, RFC 9331) for controllers that answer the share of marks.
     /// Default: "ect1" with "prague", otherwise "ect0".
     ecn_codepoint: Option<EcnCodepoint> = None,
@@ -403,6 +407,8 @@ impl TcpConfig {
         require(self.ecn || self.ecn_control_packets.is_none(), "ecn_control_packets", bound)?;
         let bound = "be \"accurate\" or \"dctcp\" with a controller that answers the share of marks";
         require(!self.ecn || !needs.marks || feedback != EcnFeedback::Classic, "ecn_feedback", bound)?;
+        let bound = "be true unless the feedback of marks is \"accurate\"";
+        require(self.ecn_option || feedback == EcnFeedback::Accurate, "ecn_option", bound)?;
         let is_l4s = self.ecn && needs.ecn == EcnNeed::L4s;
         let bound = "be \"accurate\" with a controller for L4S";
         require(!is_l4s || feedback == EcnFeedback::Accurate, "ecn_feedback", bound)?;

@@ -59,6 +59,7 @@ fn an_error_names_field_and_bound() {
         }),
         ("congestion_control", |c| c.congestion_control = CongestionControl::Bbr(crate::BbrConfig::default())),
         ("ecn_feedback", |c| c.ecn_feedback = Some(EcnFeedback::Accurate)),
+        ("ecn_option", |c| (c.ecn, c.ecn_option) = (true, false)),
         ("ecn_codepoint", |c| c.ecn_codepoint = Some(EcnCodepoint::Ect0)),
         ("ecn_control_packets", |c| c.ecn_control_packets = Some(true)),
         ("ecn_codepoint", |c| (c.ecn, c.ecn_codepoint) = (true, Some(EcnCodepoint::Ect1))),
@@ -138,6 +139,7 @@ fn a_parameter_may_be_at_its_bound() {
         |c| (c.sack, c.dsack, c.undo) = (true, true, true),
         |c| (c.timestamps, c.undo) = (true, true),
         |c| (*c, c.pacing, c.small_queues) = (quic(), true, true),
+        |c| (c.ecn, c.ecn_feedback, c.ecn_option) = (true, Some(EcnFeedback::Accurate), false),
         |c| (*c, c.congestion_control) = (quic(), CongestionControl::Bbr(crate::BbrConfig::default())),
     ];
     for (index, set) in cases.iter().enumerate() {

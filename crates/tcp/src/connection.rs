@@ -513,8 +513,7 @@ impl Connection {
     /// The packets that an ACK newly reports as marked, by accurate ECN. It reports so many bytes as arrived.
     pub fn decode_marks(&mut self, ack: &Ack, arrived: u64) -> Option<u64> {
         let ace = ack.ace?;
-        let newly = arrived.div_ceil(self.segment_bytes);
-        self.newly_marked = Some(self.decoder.decode(ace, ack.marked_bytes, newly, self.segment_bytes));
+        self.newly_marked = Some(self.decoder.decode(ace, ack.marked_bytes, arrived, self.segment_bytes));
         self.newly_marked
     }
 

@@ -12,8 +12,7 @@ pub enum EcnFeedback {
     /// Each ACK echoes whether the segments that it covers were marked; a change of that is acknowledged at once (RFC
     /// 8257, section 3.2).
     Dctcp,
-    /// Each ACK carries a counter of marked packets modulo 8 and, after a mark, an option with a counter of marked
-    /// bytes (RFC 9768).
+    /// Each ACK carries a counter of marked packets modulo 8 and an option with a counter of marked bytes (RFC 9768).
     Accurate,
 }
 

@@ -14,7 +14,8 @@
 //! Data flows one way: the receiver sends no data, and no FIN of its own. Data that it holds is never dropped.
 //!
 //! # Parameters
-//! `sack`, `dsack`, `recovery`, `timestamps`, `delayed_ack`, `delayed_ack_timeout`, `ecn`, `handshake`.
+//! `sack`, `dsack`, `recovery`, `timestamps`, `delayed_ack`, `delayed_ack_timeout`, `ecn`, `ecn_option`,
+//! `handshake`.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -58,6 +59,8 @@ pub struct Receiver {
 #[derive(Clone, Copy, Debug)]
 struct Marks {
     feedback: EcnFeedback,
+    /// ACKs of accurate ECN have its option.
+    has_option: bool,
     /// ACKs are ECN-capable.
     acks_are_capable: bool,
     /// The codepoint of data, for the feedback about a SYN.
@@ -75,6 +78,7 @@ impl Marks {
         let is_special = feedback != EcnFeedback::Classic || acks_are_capable;
         is_special.then(|| Self {
             feedback,
+            has_option: feedback == EcnFeedback::Accurate && config.ecn_option,
             acks_are_capable,
             codepoint: config.ecn_codepoint(),
             counters: accurate_ecn::Counters::default(),
@@ -270,7 +274,7 @@ impl Receiver {
         if self.sack && !self.held.is_empty() {
             // RFC 2018, section 4: first the block that the latest segment belongs to, then the most recent others.
             // The option of accurate ECN takes the room of one.
-            let room = SackBlocks::CAPACITY - usize::from(self.marks.is_some());
+            let room = SackBlocks::CAPACITY - usize::from(self.marks.as_ref().is_some_and(|marks| marks.has_option));
             for &(left, right) in self.held.iter().rev().take(room.saturating_sub(sack.len())) {
                 sack.push(left, right);
             }
@@ -291,7 +295,7 @@ impl Receiver {
             return out.ack(Ack { ect, ..plain });
         }
         let (ace, marked_bytes) = marks.counters.report();
-        out.ack(Ack { ace: Some(ace), marked_bytes, ect, ..plain });
+        out.ack(Ack { ace: Some(ace), marked_bytes: marks.has_option.then_some(marked_bytes), ect, ..plain });
     }
 
     /// Puts `[left, right)` into what is held, and moves on to the first gap. Returns what had arrived before.

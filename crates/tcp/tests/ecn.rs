@@ -2,7 +2,7 @@
 
 mod network;
 
-use forebay_tcp::{Bytes, CongestionControl, EcnFloor, Segment, Span, TcpConfig, Time};
+use forebay_tcp::{Bytes, CongestionControl, EcnFeedback, EcnFloor, Segment, Span, TcpConfig, Time};
 use forebay_units::Rate;
 use network::{Fate, Network, Path, at_ms, at_seconds};
 
@@ -158,6 +158,27 @@ fn the_echo_survives_lost_acks() {
     network.unlimited();
     network.run_until(at_seconds(1));
     assert_eq!(network.sender.counters().ecn_reductions, 1);
+}
+
+/// RFC 9768, appendix A.2: an ACK of ten packets, as nine before it are lost, leaves the counter modulo 8 where it was or
+/// a turn further. The counter of bytes decides. Marks end before the loss, or go on.
+#[test]
+fn with_accurate_feedback_lost_acks_are_no_marks_where_the_option_counts_bytes() {
+    let reductions = |ecn_option, marked: core::ops::Range<usize>| {
+        let feedback = TcpConfig { ecn_feedback: Some(EcnFeedback::Accurate), ecn_option, ..config() };
+        let initial = TcpConfig { initial_window_segments: 20, initial_ssthresh_segments: Some(20), ..feedback };
+        let fate = move |n, _: &Segment| if marked.contains(&n) { Fate::Mark } else { Fate::Pass };
+        let mut network = Network::new(initial, Path::delay(DELAY).with_segment_fate(fate));
+        network.path.ack_is_lost = Box::new(|n, _| (5..14).contains(&n));
+        network.unlimited();
+        network.run_until(at_ms(280));
+        let acks = &network.acks[1..];
+        assert!(acks.len() > 10 && acks.iter().all(|(_, ack)| ack.marked_bytes.is_some() == ecn_option));
+        network.sender.counters().ecn_reductions
+    };
+    assert_eq!([true, false].map(|option| reductions(option, 0..0)), [0, 1]);
+    // Eight marks are a whole turn.
+    assert_eq!([true, false].map(|option| reductions(option, 6..14)), [1, 1]);
 }
 
 #[test]
