@@ -7862,7 +7862,7 @@ class TcpConfig(BaseModel):
     """
     ecn_option: bool = True
     """
-    Whether each ACK of accurate ECN carries the option with the counter of marked bytes (RFC 9768, section 3.2.3; Linux's `tcp_ecn_option`). It adds 8 bytes. Without it the sender counts modulo 8 and has to guess where ACKs are lost or merged.
+    Whether each ACK of accurate ECN carries the option with the counter of marked bytes (RFC 9768, section 3.2.3; Linux's `tcp_ecn_option`). It adds 8 bytes. Without it the sender counts modulo 8 and guesses where ACKs are lost or merged.
     """
     ecn_codepoint: EcnCodepoint | None = None
     """

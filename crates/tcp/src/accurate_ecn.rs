@@ -9,16 +9,15 @@
 //!
 //! # Source
 //! RFC 9768, sections 3.1 (handshake), 3.2.1 (counters), 3.2.2 (ACE and its decoding, with appendix A.2), 3.2.2.5 (when
-//! to acknowledge), 3.2.3 (the option). Linux 6.18 to 7.0, `__tcp_accecn_process` (the share of bytes, the average of
-//! packets for each ACK, ACKs that were overtaken) and `tcp_ecn_received_counters` (ACKs where marks end).
+//! to acknowledge), 3.2.3 (the option). Linux's patches of 2025: `__tcp_accecn_process` (the share of bytes, the
+//! average of packets for each ACK, ACKs that were overtaken) and `tcp_ecn_received_counters` (ACKs where marks end).
 //!
 //! # Where we differ
 //! Data flows one way, so that only the ACKs carry feedback, and marks on ACKs are not reported. Both ends have the
 //! same configuration: there is no fallback to another mode, and no path clears the bits. The option has only the
-//! counter of marked bytes and that of the codepoint in use (8 bytes; Linux also sends the third counter where it has
-//! room); traces show the header bits and not the option. A mark on the SYN does not reduce the initial window.
-//! Recoveries without the time of each segment take the number of newly acknowledged packets from the cumulative number
-//! alone.
+//! counter of marked bytes and that of the codepoint in use (8 bytes); Linux also sends the third where it has room.
+//! Traces show the header bits and not the option. A mark on the SYN does not reduce the initial window. Recoveries
+//! without the time of each segment take the number of newly acknowledged packets from the cumulative number alone.
 //!
 //! # Parameters
 //! `ecn_feedback`, `ecn_option`.
@@ -28,7 +27,7 @@ const INITIAL_PACKETS: u64 = 5;
 /// The values of ACE.
 const ACE_VALUES: u64 = 8;
 /// Byte counters have 24 bits.
-const BYTES_MASK: u64 = (1 << 24) - 1;
+const BYTES_MASK: u32 = (1 << 24) - 1;
 /// Marks after which an ACK is due while data is unacknowledged (n of section 3.2.2.5.1).
 const MARKS_PER_ACK: u32 = 2;
 /// From so many packets on ACE may have wrapped more than once.
@@ -38,7 +37,7 @@ const AVERAGE_WEIGHT: u32 = 6;
 /// The fractional bits of that average (`PKTS_ACKED_PREC`).
 const AVERAGE_BITS: u32 = 6;
 /// With more packets on average, an ACK of many packets is usual (`ACK_COMP_THRESH`).
-const USUAL_PACKETS: u64 = 4;
+const USUAL_PACKETS: u16 = 4;
 /// Bytes of the option with two counters.
 pub const OPTION_BYTES: u64 = 8;
 
@@ -91,7 +90,7 @@ impl Counters {
     /// The feedback of an ACK that is sent now: ACE and the byte counter.
     pub fn report(&mut self) -> (u8, u32) {
         self.unreported = 0;
-        ((self.packets % ACE_VALUES) as u8, (self.bytes & BYTES_MASK) as u32)
+        ((self.packets % ACE_VALUES) as u8, self.bytes as u32 & BYTES_MASK)
     }
 }
 
@@ -101,9 +100,9 @@ pub(crate) struct Decoder {
     /// Marked packets (s.cep).
     packets: u64,
     /// Marked bytes modulo 2^24 (s.ceb).
-    bytes: u64,
+    bytes: u32,
     /// The average of the packets that an ACK newly reports as arrived; 0 before the first one.
-    average: u64,
+    average: u16,
 }
 
 impl Default for Decoder {
@@ -120,9 +119,9 @@ impl Decoder {
             return 0;
         }
         let marked_bytes = byte_counter.map(|counter| {
-            let bytes = u64::from(counter).wrapping_sub(self.bytes) & BYTES_MASK;
-            self.bytes = u64::from(counter);
-            bytes
+            let bytes = counter.wrapping_sub(self.bytes) & BYTES_MASK;
+            self.bytes = counter;
+            u64::from(bytes)
         });
         let packets = arrived_bytes.div_ceil(segment_bytes);
         self.note_length(packets);
@@ -149,9 +148,9 @@ impl Decoder {
         let packets = packets << AVERAGE_BITS;
         let average = match self.average {
             0 => packets,
-            average => ((average << AVERAGE_WEIGHT) - average + packets) >> AVERAGE_WEIGHT,
+            average => ((u64::from(average) << AVERAGE_WEIGHT) - u64::from(average) + packets) >> AVERAGE_WEIGHT,
         };
-        self.average = average.min(u16::MAX.into());
+        self.average = average.min(u16::MAX.into()) as u16;
     }
 }
 
@@ -273,7 +272,7 @@ mod tests {
         for (before, counter) in [(33_554_433 & BYTES_MASK, 1461), (BYTES_MASK, 1459)] {
             let mut decoder = Decoder { bytes: before, ..Decoder::default() };
             assert_eq!(decoder.decode(6, Some(counter), 14 * SEGMENT, SEGMENT), 1);
-            assert_eq!(decoder.bytes, u64::from(counter));
+            assert_eq!(decoder.bytes, counter);
         }
     }
 

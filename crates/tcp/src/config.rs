@@ -268,8 +268,8 @@ parameters! {
     /// "dctcp", "accurate" with other controllers that answer the share of marks, otherwise "classic".
     ecn_feedback: Option<EcnFeedback> = None,
     /// Whether each ACK of accurate ECN carries the option with the counter of marked bytes (RFC 9768, section 3.2.3;
-    /// Linux's `tcp_ecn_option`). It adds 8 bytes. Without it the sender counts modulo 8 and has to guess where ACKs
-    /// are lost or merged.
+    /// Linux's `tcp_ecn_option`). It adds 8 bytes. Without it the sender counts modulo 8 and guesses where ACKs are
+    /// lost or merged.
     ecn_option: bool = true,
     /// ECN codepoint of data: "ect0", or "ect1" (L4S, RFC 9331) for controllers that answer the share of marks.
     /// Default: "ect1" with "prague", otherwise "ect0".

@@ -160,8 +160,8 @@ fn the_echo_survives_lost_acks() {
     assert_eq!(network.sender.counters().ecn_reductions, 1);
 }
 
-/// RFC 9768, appendix A.2: an ACK of ten packets, as nine before it are lost, leaves the counter modulo 8 where it was or
-/// a turn further. The counter of bytes decides. Marks end before the loss, or go on.
+/// RFC 9768, appendix A.2: nine ACKs are lost, and the next reports ten packets. The counter modulo 8 is where it was, or
+/// a turn further; the counter of bytes decides.
 #[test]
 fn with_accurate_feedback_lost_acks_are_no_marks_where_the_option_counts_bytes() {
     let reductions = |ecn_option, marked: core::ops::Range<usize>| {
