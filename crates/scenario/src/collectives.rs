@@ -5,7 +5,6 @@ use forebay_records::{Column, Table};
 
 use crate::patterns::Whole;
 use crate::plan::outline::Outline;
-use crate::schema::ScenarioSpec;
 
 /// A collective, once.
 struct Done<'a> {
@@ -28,12 +27,11 @@ impl Done<'_> {
 }
 
 /// Adds the table of collectives; without any, nothing.
-pub(crate) fn add(spec: &ScenarioSpec, result: &mut RunResult) {
-    let groups = || spec.flows.iter().filter(|group| group.waits_for_messages());
+pub(crate) fn add(outline: &Outline<'_>, result: &mut RunResult) {
+    let groups = || outline.spec.flows.iter().filter(|group| group.waits_for_messages());
     if groups().next().is_none() {
         return;
     }
-    let outline = Outline::new(spec);
     let flows = &result.flows;
     let mut all = Vec::new();
     for group in groups() {

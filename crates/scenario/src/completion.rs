@@ -21,13 +21,13 @@ const FEW: f64 = 0.01;
 
 /// Adds base and slowdown to the flows of a given size, and the summary. Without such flows nothing is added.
 pub(crate) fn add(paths: &FoundPaths<'_>, result: &mut RunResult) {
-    let spec = paths.spec;
+    let spec = paths.spec();
     let flows = &result.flows;
     if flows.column("size_bytes").is_none() {
         return;
     }
     let (sizes, times) = (flows.floats("size_bytes"), flows.floats("fct_s"));
-    let bases = bases(spec, paths.get(), result);
+    let bases = bases(spec, &paths.get(), result);
     let slowdown = |(fct_s, base_s): (&f64, &f64)| spec.slowdown_base.slowdown(*fct_s, *base_s);
     let slowdowns: Vec<f64> = times.iter().zip(&bases).map(slowdown).collect();
     let starts = flows.floats("start_s");
@@ -60,7 +60,7 @@ fn unfinished(group: &summary::Group<'_>) -> Option<Warning> {
 }
 
 /// The time in seconds that each flow of the result takes alone; NaN without a size.
-fn bases(spec: &ScenarioSpec, paths: &Paths<'_>, result: &RunResult) -> Vec<f64> {
+fn bases(spec: &ScenarioSpec, paths: &Paths<'_, '_>, result: &RunResult) -> Vec<f64> {
     let alone = Alone::new(paths);
     let numbers: BTreeMap<&str, u32> = paths.plan.nodes.iter().map(|node| node.name.as_str()).zip(0..).collect();
     let groups: BTreeMap<&str, &FlowGroup> = spec.flows.iter().map(|group| (group.name.as_str(), group)).collect();

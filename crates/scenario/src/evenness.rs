@@ -12,7 +12,6 @@ use forebay_records::{Column, StringColumn, Table};
 use forebay_switching::PathPolicyConfig;
 
 use crate::plan::found_paths::{FoundPaths, Paths};
-use crate::plan::outline::Outline;
 
 /// The columns of the table.
 #[derive(Default)]
@@ -30,8 +29,7 @@ struct EqualPaths {
 
 /// Adds the table of equal paths, if packets choose among any.
 pub(crate) fn add(found: &FoundPaths<'_>, result: &mut RunResult) {
-    let outline = Outline::new(found.spec);
-    let Some(paths) = outline.paths.filter(|paths| **paths != PathPolicyConfig::default()) else { return };
+    let Some(paths) = found.outline.paths.filter(|paths| **paths != PathPolicyConfig::default()) else { return };
     let Paths { plan, forwarding, edges } = found.get();
     let sets = forwarding.equal_hops();
     let (packets, bytes) = (result.links.counts("packets"), result.links.counts("bytes"));

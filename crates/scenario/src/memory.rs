@@ -14,9 +14,7 @@ use forebay_units::Rate;
 use crate::applications::Application;
 use crate::load::Scenario;
 use crate::plan::outline::{Crossed, Links, Outline};
-use crate::schema::{
-    FlowGroup, Impairments, LinkSpec, QueueSpec, ScenarioSpec, SeriesKind, Switch, Transport, VOICE_INTERVAL,
-};
+use crate::schema::{FlowGroup, Impairments, LinkSpec, QueueSpec, SeriesKind, Switch, Transport, VOICE_INTERVAL};
 use crate::watch::WatchSpec;
 
 /// The program with its libraries.
@@ -74,12 +72,12 @@ struct Part {
 ///
 /// # Errors
 /// With what it would take and what there is.
-pub(crate) fn check(scenario: &Scenario, watch: Option<&WatchSpec>) -> Result<(), RunError> {
-    available_memory().map_or(Ok(()), |available| check_within(scenario.spec(), watch, available as f64))
+pub(crate) fn check(outline: &Outline<'_>, watch: Option<&WatchSpec>) -> Result<(), RunError> {
+    available_memory().map_or(Ok(()), |available| check_within(outline, watch, available as f64))
 }
 
-fn check_within(spec: &ScenarioSpec, watch: Option<&WatchSpec>, available: f64) -> Result<(), RunError> {
-    let mut parts = parts(&Outline::new(spec), watch);
+fn check_within(outline: &Outline<'_>, watch: Option<&WatchSpec>, available: f64) -> Result<(), RunError> {
+    let mut parts = parts(outline, watch);
     let total: f64 = parts.iter().map(|part| part.bytes).sum();
     if total <= available {
         return Ok(());

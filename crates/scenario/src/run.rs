@@ -9,7 +9,6 @@ use forebay_records::{Column, Table};
 use crate::custom_classes::CustomClasses;
 use crate::load::Scenario;
 use crate::plan::found_paths::FoundPaths;
-use crate::plan::outline::Outline;
 use crate::schema::ScenarioSpec;
 use crate::watch::WatchSpec;
 use crate::{build, collectives, completion, evenness, memory, warnings};
@@ -123,18 +122,18 @@ fn run_by(
 ) -> Result<RunResult, RunError> {
     let spec = scenario.spec();
     let seed = seed.unwrap_or(spec.seed);
-    watch.map_or(Ok(()), |watch| watch.check(&Outline::new(spec)))?;
-    memory::check(scenario, watch)?;
+    let paths = FoundPaths::new(spec, seed);
+    watch.map_or(Ok(()), |watch| watch.check(&paths.outline))?;
+    memory::check(&paths.outline, watch)?;
     let network = build::network(spec, seed, watch, out, custom, control)?;
     let mut result = run(network, control)?;
     result.scenario = scenario.name().to_owned();
     result.seed = seed;
     add_line(spec, &mut result.flows);
-    result.warnings.splice(0..0, warnings::warnings(spec, out.is_some()));
-    let paths = FoundPaths::new(spec, seed);
+    result.warnings.splice(0..0, warnings::warnings(&paths, out.is_some()));
     completion::add(&paths, &mut result);
     evenness::add(&paths, &mut result);
-    collectives::add(spec, &mut result);
+    collectives::add(&paths.outline, &mut result);
     Ok(result)
 }
 

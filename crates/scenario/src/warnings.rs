@@ -14,33 +14,32 @@ use forebay_records::Warning;
 use forebay_switching::PathPolicyConfig;
 use petgraph::unionfind::UnionFind;
 
-use crate::plan::Plan;
+use crate::plan::found_paths::{FoundPaths, Paths};
 use crate::plan::outages::{CutOff, avoided_times};
 use crate::plan::outline::{Direction, Outline};
 use crate::schema::{Pause, ScenarioSpec};
 
-/// The warnings of a run of `spec`, which writes no files unless `writes_files`.
-pub(crate) fn warnings(spec: &ScenarioSpec, writes_files: bool) -> Vec<Warning> {
-    let small_queues = small_queues::uplinks_with_queues(spec);
+/// The warnings of a run, which writes no files unless `writes_files`.
+pub(crate) fn warnings(found: &FoundPaths<'_>, writes_files: bool) -> Vec<Warning> {
+    let outline = &found.outline;
     let single = [
-        equal_paths(spec),
-        outages(spec),
-        unreachable_hosts(spec),
-        traces(spec, writes_files),
-        lossy_ethernet(spec),
-        headroom::too_little(spec),
-        small_queues,
-        telemetry::silent_ports(spec),
-        trimming::queues_that_drop(spec),
-        order::ports_in_order_of_arrival(spec),
+        equal_paths(found),
+        outages(outline),
+        unreachable_hosts(found),
+        traces(outline.spec, writes_files),
+        lossy_ethernet(outline),
+        headroom::too_little(outline),
+        small_queues::uplinks_with_queues(found),
+        telemetry::silent_ports(outline),
+        trimming::queues_that_drop(outline),
+        order::ports_in_order_of_arrival(outline),
     ];
-    single.into_iter().flatten().chain(sizes::cut_sizes(spec)).collect()
+    single.into_iter().flatten().chain(sizes::cut_sizes(outline.spec)).collect()
 }
 
 /// Where links lose frames that PAUSE protects from losses at full buffers.
-fn lossy_ethernet(spec: &ScenarioSpec) -> Option<Warning> {
-    let outline = Outline::new(spec);
-    let adapter = outline.ethernet?.adapter;
+fn lossy_ethernet(outline: &Outline<'_>) -> Option<Warning> {
+    let adapter = outline.ethernet.as_ref()?.adapter;
     let pauses = |pause: &Option<Pause>, by_class: &Option<Pause>| pause.is_some() || by_class.is_some();
     let has_pause = pauses(&adapter.pause, &adapter.priority_pause)
         || outline.ethernet_switches().any(|switch| pauses(&switch.spec.pause, &switch.spec.priority_pause));
@@ -54,8 +53,7 @@ fn lossy_ethernet(spec: &ScenarioSpec) -> Option<Warning> {
 }
 
 /// Where a link is down while another way leads to its far end.
-fn outages(spec: &ScenarioSpec) -> Option<Warning> {
-    let outline = Outline::new(spec);
+fn outages(outline: &Outline<'_>) -> Option<Warning> {
     let follow = |direction: &Direction<'_>| {
         outline.reroute_after.is_some_and(|after| !avoided_times(&direction.spec.down, after).is_empty())
     };
@@ -88,10 +86,10 @@ fn outages(spec: &ScenarioSpec) -> Option<Warning> {
 }
 
 /// Where routes follow outages, but no path leads to a host for a time.
-fn unreachable_hosts(spec: &ScenarioSpec) -> Option<Warning> {
-    Outline::new(spec).reroute_after?;
-    let plan = Plan::new(spec, spec.seed);
-    let end = Time::ZERO + spec.duration;
+fn unreachable_hosts(found: &FoundPaths<'_>) -> Option<Warning> {
+    found.outline.reroute_after?;
+    let plan = found.plan();
+    let end = Time::ZERO + found.spec().duration;
     let cut_off = plan.cut_off();
     let CutOff { ends: (source, destination), from, to, link } = cut_off.first()?;
     let name = |node: u32| plan.nodes[node as usize].name.as_str();
@@ -126,18 +124,17 @@ fn traces(spec: &ScenarioSpec, writes_files: bool) -> Option<Warning> {
 }
 
 /// Where a route is one of several that are equally short.
-fn equal_paths(spec: &ScenarioSpec) -> Option<Warning> {
-    if Outline::new(spec).paths != Some(&PathPolicyConfig::default()) {
+fn equal_paths(found: &FoundPaths<'_>) -> Option<Warning> {
+    if found.outline.paths != Some(&PathPolicyConfig::default()) {
         return None;
     }
-    let plan = Plan::new(spec, spec.seed);
-    let (forwarding, edges) = plan.forwarding();
+    let Paths { plan, forwarding, edges } = found.get();
     if !forwarding.has_equal_paths() {
         return None;
     }
     let name = |node: u32| plan.nodes[node as usize].name.as_str();
     let pairs: BTreeSet<(u32, u32)> = plan.flows.iter().map(|flow| (flow.source, flow.destination)).collect();
-    let counted = pairs.into_iter().map(|(from, to)| (name(from), name(to), forwarding.count_paths(&edges, from, to)));
+    let counted = pairs.into_iter().map(|(from, to)| (name(from), name(to), forwarding.count_paths(edges, from, to)));
     let mut affected: Vec<(&str, &str, u64)> = counted.filter(|(.., paths)| *paths > 1).collect();
     affected.sort_unstable();
     let &(from, to, paths) = affected.first()?;
@@ -184,7 +181,10 @@ mod tests {
 
     fn texts(scenario: &str) -> Vec<String> {
         let scenario = Scenario::load(scenario, "w.toml", &[]).unwrap_or_else(|error| panic!("{error:?}"));
-        warnings(scenario.spec(), false).into_iter().map(|warning| warning.text).collect()
+        warnings(&FoundPaths::new(scenario.spec(), scenario.spec().seed), false)
+            .into_iter()
+            .map(|warning| warning.text)
+            .collect()
     }
 
     fn graph(links: &str) -> String {

@@ -52,8 +52,8 @@ pub(super) struct Alone<'a> {
 }
 
 impl<'a> Alone<'a> {
-    pub fn new(paths: &'a Paths<'_>) -> Self {
-        let Paths { plan, forwarding, edges } = paths;
+    pub fn new(paths: &Paths<'a, '_>) -> Self {
+        let &Paths { plan, forwarding, edges } = paths;
         let hop = |link| {
             let spec = plan.spec(link);
             let framing = spec.framing.and_then(|framing| framing.rule().ok());

@@ -20,8 +20,13 @@ fn star(count: u64, more: &str) -> Scenario {
     Scenario::load(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{}", error.render(false)))
 }
 
+/// Whether a run fits into so much memory.
+fn fits(scenario: &Scenario, available: f64) -> Result<(), RunError> {
+    check_within(&Outline::new(scenario.spec()), None, available)
+}
+
 fn refusal(scenario: &Scenario, available: f64) -> String {
-    check_within(scenario.spec(), None, available).map_err(|error| error.to_string()).unwrap_err()
+    fits(scenario, available).map_err(|error| error.to_string()).unwrap_err()
 }
 
 #[test]
@@ -31,7 +36,7 @@ fn a_refusal_tells_what_is_needed_what_there_is_and_what_of() {
     16,000,000 TCP flows need about 37 GB; 32,000,002 links need about 13 GB
     hint: reduce their number, or run it on a machine with more memory
     ");
-    check_within(star(1000, "").spec(), None, 8e9).unwrap();
+    fits(&star(1000, ""), 8e9).unwrap();
 }
 
 #[test]
@@ -46,7 +51,7 @@ fn a_source_in_a_graph_has_in_flight_what_its_links_hold() {
         to = "b"
         transport.udp = { packet = "1 B", constant = { rate = "10 Tbps" } }
         "#;
-    check_within(Scenario::load(text, "test.toml", &[]).unwrap().spec(), None, 1e9).unwrap();
+    fits(&Scenario::load(text, "test.toml", &[]).unwrap(), 1e9).unwrap();
 }
 
 #[test]
@@ -106,6 +111,6 @@ fn a_device_queue_bounds_what_waits_at_a_host() {
         )
     };
     let load = |queue| Scenario::load(&text(queue), "test.toml", &[]).unwrap();
-    check_within(load("1000 packets").spec(), None, 1e9).unwrap();
+    fits(&load("1000 packets"), 1e9).unwrap();
     assert!(refusal(&load("unlimited"), 1e9).contains("packets on their way and in buffers"));
 }

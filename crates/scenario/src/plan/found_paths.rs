@@ -5,32 +5,41 @@ use std::cell::OnceCell;
 use forebay_engine::forwarding::{Edge, Forwarding};
 
 use super::Plan;
+use super::outline::Outline;
 use crate::schema::ScenarioSpec;
 
 /// A plan, and which of its links lead where.
-pub(crate) struct Paths<'s> {
-    pub plan: Plan<'s>,
-    pub forwarding: Forwarding,
-    pub edges: Vec<Edge>,
+pub(crate) struct Paths<'p, 's> {
+    pub plan: &'p Plan<'s>,
+    pub forwarding: &'p Forwarding,
+    pub edges: &'p [Edge],
 }
 
-/// The paths of a scenario's network, which are found once, when they are asked for first.
+/// The plan and the paths of a scenario's network, which are made once, when they are asked for first: they take memory
+/// for each flow.
 pub(crate) struct FoundPaths<'s> {
-    pub spec: &'s ScenarioSpec,
+    pub outline: Outline<'s>,
     seed: u64,
-    found: OnceCell<Paths<'s>>,
+    plan: OnceCell<Plan<'s>>,
+    routes: OnceCell<(Forwarding, Vec<Edge>)>,
 }
 
 impl<'s> FoundPaths<'s> {
     pub fn new(spec: &'s ScenarioSpec, seed: u64) -> Self {
-        Self { spec, seed, found: OnceCell::new() }
+        Self { outline: Outline::new(spec), seed, plan: OnceCell::new(), routes: OnceCell::new() }
     }
 
-    pub fn get(&self) -> &Paths<'s> {
-        self.found.get_or_init(|| {
-            let plan = Plan::new(self.spec, self.seed);
-            let (forwarding, edges) = plan.forwarding();
-            Paths { plan, forwarding, edges }
-        })
+    pub fn spec(&self) -> &'s ScenarioSpec {
+        self.outline.spec
+    }
+
+    pub fn plan(&self) -> &Plan<'s> {
+        self.plan.get_or_init(|| Plan::new(self.outline.spec, self.seed))
+    }
+
+    pub fn get(&self) -> Paths<'_, 's> {
+        let plan = self.plan();
+        let (forwarding, edges) = self.routes.get_or_init(|| plan.forwarding());
+        Paths { plan, forwarding, edges }
     }
 }

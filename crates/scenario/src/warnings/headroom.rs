@@ -3,12 +3,10 @@
 use forebay_records::Warning;
 
 use crate::plan::outline::Outline;
-use crate::schema::ScenarioSpec;
 use crate::validate::headroom::{Input, inputs};
 
 /// A warning where frames may be lost although PAUSE protects them, and that is accepted.
-pub(super) fn too_little(spec: &ScenarioSpec) -> Option<Warning> {
-    let outline = Outline::new(spec);
+pub(super) fn too_little(outline: &Outline<'_>) -> Option<Warning> {
     outline.ethernet.as_ref()?;
     let short: Vec<_> = inputs(&outline).filter(Input::may_lose).collect();
     let worst = short.iter().max_by_key(|input| input.needed_value())?;

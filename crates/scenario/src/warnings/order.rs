@@ -4,12 +4,11 @@ use forebay_qdisc::RankConfig;
 use forebay_records::Warning;
 
 use crate::plan::outline::{Direction, Outline};
-use crate::schema::{QueueSpec, ScenarioSpec, Transport};
+use crate::schema::{QueueSpec, Transport};
 
 /// A warning where packets of Homa or pFabric may cross a port of a switch that does not serve them as they ask for.
-pub(super) fn ports_in_order_of_arrival(spec: &ScenarioSpec) -> Option<Warning> {
-    let outline = Outline::new(spec);
-    spec.flows.iter().find_map(|group| match &group.transport {
+pub(super) fn ports_in_order_of_arrival(outline: &Outline<'_>) -> Option<Warning> {
+    outline.spec.flows.iter().find_map(|group| match &group.transport {
         Transport::Homa(config) if config.priorities > 1 => {
             let port = first_port(&outline, |node, queue| {
                 outline.has_class_queues(node)
@@ -79,7 +78,10 @@ mod tests {
 
     fn texts(queue: &str, transport: &str) -> Vec<String> {
         let scenario = one_message(queue, transport);
-        super::ports_in_order_of_arrival(scenario.spec()).into_iter().map(|warning| warning.text).collect()
+        super::ports_in_order_of_arrival(&super::Outline::new(scenario.spec()))
+            .into_iter()
+            .map(|warning| warning.text)
+            .collect()
     }
 
     #[test]

@@ -2,20 +2,21 @@
 
 use forebay_records::Warning;
 
+use crate::plan::PlannedKind;
+use crate::plan::found_paths::FoundPaths;
 use crate::plan::outline::{Direction, Outline, Role};
-use crate::plan::{Plan, PlannedKind};
-use crate::schema::{FlowGroup, ScenarioSpec, Transport};
+use crate::schema::{FlowGroup, Transport};
 
 /// A warning where senders with small queues are on hosts whose uplink has a queue: the limit holds for plain uplinks
 /// only.
-pub(super) fn uplinks_with_queues(spec: &ScenarioSpec) -> Option<Warning> {
+pub(super) fn uplinks_with_queues(found: &FoundPaths<'_>) -> Option<Warning> {
     let keeps_small = |group: &FlowGroup| matches!(&group.transport, Transport::Tcp(config) if config.small_queues);
-    let outline = Outline::new(spec);
+    let outline = &found.outline;
     // A plan takes memory for each flow.
-    if !spec.flows.iter().any(keeps_small) || outline.ethernet.is_none() && !may_queue_at_hosts(&outline) {
+    if !outline.spec.flows.iter().any(keeps_small) || outline.ethernet.is_none() && !may_queue_at_hosts(outline) {
         return None;
     }
-    let plan = Plan::new(spec, spec.seed);
+    let plan = found.plan();
     let mut queue_of = vec![None; plan.nodes.len()];
     for link in &plan.links {
         let has_queue = match plan.nodes[link.from as usize].kind {
@@ -28,7 +29,7 @@ pub(super) fn uplinks_with_queues(spec: &ScenarioSpec) -> Option<Warning> {
         }
     }
     let mut affected = plan.flows.iter().filter_map(|flow| {
-        let group = &spec.flows[flow.group];
+        let group = &outline.spec.flows[flow.group];
         let queue = |node: u32| queue_of[node as usize];
         let answers = || group.app.both_ways().is_some();
         let queue = queue(flow.source).or_else(|| queue(flow.destination).filter(|_| answers()))?;
@@ -81,7 +82,10 @@ mod tests {
             "#
         );
         let scenario = Scenario::load(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
-        super::uplinks_with_queues(scenario.spec()).into_iter().map(|warning| warning.text).collect()
+        super::uplinks_with_queues(&super::FoundPaths::new(scenario.spec(), 1))
+            .into_iter()
+            .map(|warning| warning.text)
+            .collect()
     }
 
     #[test]
@@ -104,7 +108,7 @@ mod tests {
                 "#
             );
             let scenario = Scenario::load(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
-            super::uplinks_with_queues(scenario.spec()).is_some()
+            super::uplinks_with_queues(&super::FoundPaths::new(scenario.spec(), 1)).is_some()
         };
         let queue = ", queue = \"pie\"";
         assert!(graph(queue, ""));

@@ -4,14 +4,13 @@ use forebay_records::Warning;
 
 use crate::plan::PlannedKind;
 use crate::plan::outline::Outline;
-use crate::schema::{ScenarioSpec, Transport};
+use crate::schema::Transport;
 
 /// A warning where a port of a router or of a crossbar, which HPCC may follow, reports nothing.
-pub(super) fn silent_ports(spec: &ScenarioSpec) -> Option<Warning> {
+pub(super) fn silent_ports(outline: &Outline<'_>) -> Option<Warning> {
     let takes =
         |transport: &Transport| matches!(transport, Transport::Roce(config) if config.control.takes_telemetry());
-    let group = spec.flows.iter().find(|group| takes(&group.transport))?;
-    let outline = Outline::new(spec);
+    let group = outline.spec.flows.iter().find(|group| takes(&group.transport))?;
     let ([from, _], link) = outline.ways().find(|([from, _], direction)| match outline.kind(*from) {
         PlannedKind::Router => direction.spec.queue.is_none(),
         PlannedKind::Crossbar(_) => true,
@@ -37,7 +36,7 @@ mod tests {
 
     fn texts(queue: &str, control: &str) -> Vec<String> {
         let scenario = one_message(queue, &format!("roce = {{ control = \"{control}\" }}"));
-        super::silent_ports(scenario.spec()).into_iter().map(|warning| warning.text).collect()
+        super::silent_ports(&super::Outline::new(scenario.spec())).into_iter().map(|warning| warning.text).collect()
     }
 
     #[test]

@@ -3,17 +3,16 @@
 use forebay_records::Warning;
 
 use crate::plan::outline::{Direction, Outline};
-use crate::schema::{QueueSpec, ScenarioSpec, Transport};
+use crate::schema::{QueueSpec, Transport};
 
 /// A warning where packets of a transport that repairs trimmed ones at once may cross a queue that drops them.
-pub(super) fn queues_that_drop(spec: &ScenarioSpec) -> Option<Warning> {
+pub(super) fn queues_that_drop(outline: &Outline<'_>) -> Option<Warning> {
     let counts_on_it = |transport: &Transport| match transport {
         Transport::Uec(config) => config.trimming,
         Transport::Ndp(_) => true,
         _ => false,
     };
-    let group = spec.flows.iter().find(|group| counts_on_it(&group.transport))?;
-    let outline = Outline::new(spec);
+    let group = outline.spec.flows.iter().find(|group| counts_on_it(&group.transport))?;
     let drops = |direction: &Direction<'_>| {
         let queue = direction.spec.queue.as_deref();
         queue.is_some_and(|queue| !matches!(queue, QueueSpec::Trimming(_)))
@@ -41,7 +40,7 @@ mod tests {
 
     fn texts(queue: &str, transport: &str) -> Vec<String> {
         let scenario = one_message(queue, transport);
-        super::queues_that_drop(scenario.spec()).into_iter().map(|warning| warning.text).collect()
+        super::queues_that_drop(&super::Outline::new(scenario.spec())).into_iter().map(|warning| warning.text).collect()
     }
 
     #[test]
