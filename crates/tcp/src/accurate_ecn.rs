@@ -126,11 +126,11 @@ impl Decoder {
         let packets = arrived_bytes.div_ceil(segment_bytes);
         self.note_length(packets);
         let least = (u64::from(ace) + ACE_VALUES - self.packets % ACE_VALUES) % ACE_VALUES;
-        let most = if packets < least { least } else { packets - (packets - least) % ACE_VALUES };
+        let most = least + packets.saturating_sub(least) / ACE_VALUES * ACE_VALUES;
         let marked = match marked_bytes {
             None if self.average > USUAL_PACKETS << AVERAGE_BITS => least,
             None => most,
-            Some(marked) if packets >= PACKETS_OF_TWO_TURNS && marked < arrived_bytes => {
+            Some(marked) if packets >= PACKETS_OF_TWO_TURNS => {
                 let share = (marked * packets).div_ceil(arrived_bytes);
                 most.min(least + share / ACE_VALUES * ACE_VALUES)
             }
@@ -201,8 +201,9 @@ mod tests {
             (40, 2, 10, 10),
             (40, 7, 15, 15),
             (40, 0, 40, 40),
-            // At most what ACE allows: 16 + 7 would be more marks than packets.
+            // At most what ACE allows: 16 + 7 would be more marks than packets. Other packets may have been marked.
             (16, 7, 16, 15),
+            (16, 0, 40, 16),
         ] {
             assert_eq!(decoded(packets, least, Some(marked_packets * 1460)), marked, "{packets} {least}");
         }
@@ -228,6 +229,11 @@ mod tests {
         assert_eq!(decode(6, None, 10).0, 1);
         assert_eq!(decode(7, Some(2 * 1460), 10).0, 9, "the byte counter decides where it is known");
         assert_eq!(decode(7, None, 1_000_000).1, 65_535);
+        // Four packets on average are not usual yet: (63 · 252 + 64 · 8) / 64 is 256.
+        for (average, marked) in [(252, 8), (253, 0)] {
+            let mut decoder = Decoder { average, ..Decoder::default() };
+            assert_eq!(decoder.decode(5, None, 8 * SEGMENT, SEGMENT), marked);
+        }
     }
 
     /// Linux: without forward progress, its ACE may be that of an earlier time.
