@@ -160,8 +160,8 @@ fn the_echo_survives_lost_acks() {
     assert_eq!(network.sender.counters().ecn_reductions, 1);
 }
 
-/// RFC 9768, appendix A.2: nine ACKs are lost, and the next reports ten packets. The counter modulo 8 is where it was, or
-/// a turn further; the counter of bytes decides.
+/// RFC 9768, appendix A.2: nine ACKs are lost, and the next reports ten packets. The counter modulo 8 is where it was,
+/// or a turn further; the counter of bytes decides.
 #[test]
 fn with_accurate_feedback_lost_acks_are_no_marks_where_the_option_counts_bytes() {
     let reductions = |ecn_option, marked: core::ops::Range<usize>| {

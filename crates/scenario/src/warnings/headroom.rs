@@ -8,7 +8,7 @@ use crate::validate::headroom::{Input, inputs};
 /// A warning where frames may be lost although PAUSE protects them, and that is accepted.
 pub(super) fn too_little(outline: &Outline<'_>) -> Option<Warning> {
     outline.ethernet.as_ref()?;
-    let short: Vec<_> = inputs(&outline).filter(Input::may_lose).collect();
+    let short: Vec<_> = inputs(outline).filter(Input::may_lose).collect();
     let worst = short.iter().max_by_key(|input| input.needed_value())?;
     let [from, to] = worst.ends;
     let others = match short.len() - 1 {

@@ -10,7 +10,7 @@ use crate::schema::{QueueSpec, Transport};
 pub(super) fn ports_in_order_of_arrival(outline: &Outline<'_>) -> Option<Warning> {
     outline.spec.flows.iter().find_map(|group| match &group.transport {
         Transport::Homa(config) if config.priorities > 1 => {
-            let port = first_port(&outline, |node, queue| {
+            let port = first_port(outline, |node, queue| {
                 outline.has_class_queues(node)
                     || queue.is_some_and(|queue| favors(queue, group.class, config.priorities))
             })?;
@@ -27,7 +27,7 @@ pub(super) fn ports_in_order_of_arrival(outline: &Outline<'_>) -> Option<Warning
         }
         Transport::Pfabric(_) => {
             let by_size = |queue: &QueueSpec| queue.ranks() == Some(&RankConfig::RemainingSize);
-            let port = first_port(&outline, |_, queue| queue.is_some_and(by_size))?;
+            let port = first_port(outline, |_, queue| queue.is_some_and(by_size))?;
             Some(Warning {
                 text: format!(
                     "`{}` counts on switches that rank packets by the bytes left of their flows, but `{port}` does \
