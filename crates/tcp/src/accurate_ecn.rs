@@ -9,13 +9,17 @@
 //!
 //! # Source
 //! RFC 9768, sections 3.1 (handshake), 3.2.1 (counters), 3.2.2 (ACE and its decoding, with appendix A.2), 3.2.2.5 (when
-//! to acknowledge), 3.2.3 (the option). Linux's patches of 2025: `__tcp_accecn_process` (the share of bytes, the
-//! average of packets for each ACK, ACKs that were overtaken) and `tcp_ecn_received_counters` (ACKs where marks end).
+//! to acknowledge), 3.2.3 (the option). The patches that became Linux's accurate ECN: `__tcp_accecn_process` (the
+//! share of bytes, the average of packets for each ACK, ACKs that were overtaken), `tcp_ecn_received_counters` (ACKs
+//! where marks end). RFC 9768 asks for these ACKs only where marks begin.
 //!
 //! # Where we differ
 //! Data flows one way, so that only the ACKs carry feedback, and marks on ACKs are not reported. Both ends have the
 //! same configuration: there is no fallback to another mode, and no path clears the bits. The option has only the
 //! counter of marked bytes and that of the codepoint in use (8 bytes); Linux also sends the third where it has room.
+//! Linux also decodes an ACK without news if its timestamp is newer; here the next ACK with news has its marks. Linux
+//! uses the share of bytes without SACK only outside of recovery. An option whose counters go back counts there as
+//! absent.
 //! Traces show the header bits and not the option. A mark on the SYN does not reduce the initial window. Recoveries
 //! without the time of each segment take the number of newly acknowledged packets from the cumulative number alone.
 //!

@@ -366,6 +366,19 @@ mod tests {
         assert_eq!(acks.0.last().unwrap().sack.iter().collect::<Vec<_>>(), [(9, 10), (7, 8), (5, 6)]);
     }
 
+    /// RFC 9768, section 3.2.3.3: two blocks go before the option of accurate ECN, which takes the room of the third.
+    #[test]
+    fn the_option_of_accurate_ecn_takes_the_room_of_a_block() {
+        for (feedback, ecn_option, blocks) in
+            [(EcnFeedback::Accurate, true, 2), (EcnFeedback::Accurate, false, 3), (EcnFeedback::Dctcp, true, 3)]
+        {
+            let config = TcpConfig { ecn: true, ecn_feedback: Some(feedback), ecn_option, ..sack_config() };
+            let (_, acks) = after(&config, &[3, 5, 7, 9]);
+            let last = acks.0.last().unwrap();
+            assert_eq!((last.sack.len(), last.marked_bytes.is_some()), (blocks, blocks == 2), "{feedback:?}");
+        }
+    }
+
     #[test]
     fn moves_on_over_what_it_holds() {
         let (receiver, acks) = after(&sack_config(), &[2, 3, 5, 1]);

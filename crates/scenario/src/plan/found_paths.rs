@@ -1,4 +1,4 @@
-//! The paths of a network, for what is computed from the results of its run.
+//! The paths of a network, for warnings and for what is computed from the results of its run.
 
 use std::cell::OnceCell;
 
