@@ -5751,6 +5751,10 @@ class PragueConfig(BaseModel):
     """
     Whether reductions grow where the delay shows a queue that marks late (`prague_ecn_fallback`).
     """
+    least_burst_segments: Annotated[int, Field(ge=0)] = 2
+    """
+    Segments that a burst may have at every rate (`tcp_min_tso_segs`: 2).
+    """
 
 
 class Bbr3Config(BaseModel):

@@ -21,7 +21,8 @@
 //! # Source
 //! RFC 9331 (the requirements); draft-briscoe-iccrg-prague-congestion-control. The form with a window follows the rules
 //! of the L4S team's module for Linux (`tcp_prague.c`, version 0.6). Its bursts have at least two segments, the default
-//! of `tcp_min_tso_segs`. The form with a rate follows the L4S team's reference for UDP (`udp_prague`).
+//! of `tcp_min_tso_segs`; public versions that look earlier allow one (`least_burst_segments = 1`). The form with a rate
+//! follows the L4S team's reference for UDP (`udp_prague`).
 //!
 //! # Where we differ
 //! The window and its fraction are one floating-point number instead of 20 fractional bits. Losses come down by the
@@ -35,7 +36,8 @@
 //! less.
 //!
 //! # Parameters
-//! `form`, `target_rtt`. With `form = "window"` also `rtt_independence`, `transition_rounds`, `classic_fallback`.
+//! `form`, `target_rtt`. With `form = "window"` also `rtt_independence`, `transition_rounds`, `classic_fallback`,
+//! `least_burst_segments`.
 
 mod classic_queue;
 mod rate;
@@ -46,6 +48,8 @@ use alloc::boxed::Box;
 use crate::control::setup::Setup;
 use crate::{Controller, ParameterError, Span, require};
 
+/// The segments of a burst at low rates, as `tcp_min_tso_segs` is by default.
+const LEAST_BURST_SEGMENTS: u32 = 2;
 /// The least window, in segments.
 const LEAST_WINDOW: f64 = 2.0;
 /// Beyond this round trip there is no independence of it (`RTT_UNIT` and `prague_is_rtt_indep`).
@@ -93,6 +97,8 @@ forebay_units::configuration! {
         pub transition_rounds: u32 = 500;
         /// Whether reductions grow where the delay shows a queue that marks late (`prague_ecn_fallback`).
         pub classic_fallback: bool = false;
+        /// Segments that a burst may have at every rate (`tcp_min_tso_segs`: 2).
+        pub least_burst_segments: u32 = LEAST_BURST_SEGMENTS;
     }
 }
 
@@ -104,7 +110,10 @@ impl PragueConfig {
         let is_allowed = has_window || self.rtt_independence == RttIndependence::Rate;
         require(is_allowed, "congestion_control.prague.rtt_independence", "be \"rate\" unless form is \"window\"")?;
         let is_allowed = has_window || !self.classic_fallback;
-        require(is_allowed, "congestion_control.prague.classic_fallback", "be false unless form is \"window\"")
+        require(is_allowed, "congestion_control.prague.classic_fallback", "be false unless form is \"window\"")?;
+        require(self.least_burst_segments > 0, "congestion_control.prague.least_burst_segments", "be at least 1")?;
+        let is_allowed = has_window || self.least_burst_segments == LEAST_BURST_SEGMENTS;
+        require(is_allowed, "congestion_control.prague.least_burst_segments", "be 2 unless form is \"window\"")
     }
 }
 

@@ -375,10 +375,16 @@ fn parameters_of_the_other_form_are_refused() {
     assert!(rate.validate().is_ok());
     assert!(PragueConfig { classic_fallback: true, ..rate }.validate().is_err());
     assert!(PragueConfig { rtt_independence: RttIndependence::Additive, ..rate }.validate().is_err());
+    assert!(PragueConfig { least_burst_segments: 1, ..rate }.validate().is_err());
     // The form with a window takes all of them, and both a target of up to 100 ms.
-    let window =
-        PragueConfig { classic_fallback: true, rtt_independence: RttIndependence::None, ..PragueConfig::default() };
+    let window = PragueConfig {
+        classic_fallback: true,
+        rtt_independence: RttIndependence::None,
+        least_burst_segments: 1,
+        ..PragueConfig::default()
+    };
     assert!(window.validate().is_ok());
+    assert!(PragueConfig { least_burst_segments: 0, ..window }.validate().is_err());
     for (target_rtt, is_valid) in [(Span::ZERO, false), (MS * 100, true), (MS * 101, false)] {
         assert_eq!(PragueConfig { target_rtt, ..window }.validate().is_ok(), is_valid);
     }

@@ -13,8 +13,8 @@ const LEAST_GROWTH: f64 = 1.0 / (1 << 20) as f64;
 /// (R1).
 const SCALABLE_UNIT_S: f64 = 0.016;
 const SCALABLE_OFFSET_S: f64 = 0.0015;
-/// Bursts of 2^-12 s, of at least two segments (`prague_tso_segs`, with `tcp_min_tso_segs` as it is by default).
-pub(super) const BURST: Pacing = Pacing { burst: Span::from_picoseconds(244_140_625), least_segments: 2 };
+/// Bursts last up to 2^-12 s (`prague_tso_segs`).
+const BURST: Span = Span::from_picoseconds(244_140_625);
 
 #[derive(Debug)]
 pub(super) struct Prague {
@@ -205,7 +205,7 @@ impl Controller for Prague {
     }
 
     fn pacing(&self) -> Option<Pacing> {
-        Some(BURST)
+        Some(Pacing { burst: BURST, least_segments: self.config.least_burst_segments })
     }
 
     fn on_ack(&mut self, ack: &AckSample<'_>, control: &mut Control) {

@@ -321,10 +321,13 @@ fn without_ecn_it_is_reno_on_every_path() {
 }
 
 #[test]
-fn bursts_take_a_4096th_of_a_second_and_two_segments() {
-    let controller = prague(PragueConfig::default());
-    let pacing = controller.pacing().unwrap();
-    assert_eq!((pacing.burst.picoseconds(), pacing.least_segments), (1_000_000_000_000 >> 12, 2));
+fn bursts_take_a_4096th_of_a_second_and_two_segments_or_as_set() {
+    for (config, segments) in
+        [(PragueConfig::default(), 2), (PragueConfig { least_burst_segments: 1, ..PragueConfig::default() }, 1)]
+    {
+        let pacing = prague(config).pacing().unwrap();
+        assert_eq!((pacing.burst.picoseconds(), pacing.least_segments), (1_000_000_000_000 >> 12, segments));
+    }
 }
 
 #[test]
