@@ -26,7 +26,7 @@ const _: () = assert!(size_of::<Inbox>() == 64);
 enum Packets {
     FewLinks(FewFeeders),
     ManyLinks(Box<ManyFeeders>),
-    AnyOrder(Box<Calendar>),
+    AnyOrder(Calendar),
     Elsewhere(Vec<Packet>),
 }
 
@@ -50,7 +50,7 @@ impl Inbox {
     /// See [`Calendar`] for `bucket_bits`.
     pub fn new(arrivals: &Arrivals, bucket_bits: u32) -> Self {
         Self::of(match arrivals {
-            Arrivals::AnyOrder(_) => Packets::AnyOrder(Box::new(Calendar::new(bucket_bits))),
+            Arrivals::AnyOrder(_) => Packets::AnyOrder(Calendar::new(bucket_bits)),
             Arrivals::ByLink(salts) if salts.len() <= FewFeeders::FEW => Packets::FewLinks(FewFeeders::new(salts)),
             Arrivals::ByLink(salts) => Packets::ManyLinks(Box::new(ManyFeeders::new(salts.clone()))),
         })

@@ -14,6 +14,7 @@ use forebay_qdisc::{Span, Time};
 use crate::assembly::hosts::HostPlan;
 use crate::driver::node::{Channels, Node, NodeId, just_before};
 use crate::driver::prefetch::{LINE_BYTES, prefetch, prefetch_lines};
+use crate::driver::routes::PACKETS_AHEAD;
 use crate::error::RunError;
 use crate::host::by_host::ByHost;
 use crate::host::endpoint::AnyEndpoint;
@@ -27,6 +28,7 @@ use crate::link::Link;
 use crate::observe::report::Report;
 use crate::observe::so_far::Show;
 use crate::packet::Packet;
+use crate::packet::side_tables::SideTables;
 
 /// No index.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -173,11 +175,34 @@ impl<E: HostEndpoint, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
 
     #[inline]
     fn receive_in_order(&mut self, packets: &[Packet], channels: &mut Channels) {
-        for packet in packets {
+        let looks_ahead = channels.routes.are_many();
+        for packets in packets.chunks(if looks_ahead { PACKETS_AHEAD } else { usize::MAX }) {
+            if looks_ahead {
+                self.prefetch_in_order(packets, &channels.tables);
+            }
+            for packet in packets {
+                let endpoint = self.endpoint(packet);
+                let host = self.host(endpoint);
+                self.receive(host, endpoint, packet, channels);
+                self.plan(host, channels.measured.to);
+            }
+        }
+    }
+
+    /// Prefetches what these packets will touch, in the order in which one thing leads to another.
+    fn prefetch_in_order(&self, packets: &[Packet], tables: &SideTables) {
+        let end_of = |packet| {
             let endpoint = self.endpoint(packet);
-            let host = self.host(endpoint);
-            self.receive(host, endpoint, packet, channels);
-            self.plan(host, channels.measured.to);
+            (&self.hosts[self.host(endpoint) as usize].end, endpoint)
+        };
+        for packet in packets {
+            tables.prefetch_header(packet);
+            let (end, endpoint) = end_of(packet);
+            end.prefetch(endpoint);
+        }
+        for packet in packets {
+            let (end, endpoint) = end_of(packet);
+            end.prefetch_further(endpoint);
         }
     }
 

@@ -206,14 +206,6 @@ impl QueueCounters {
         }
     }
 
-    /// Prefetches what [`QueueCounters::arrival`] touches.
-    #[inline]
-    pub fn prefetch_arrival(&self, direction: usize) {
-        if let Some(row) = self.flows.get(self.row_of(direction)) {
-            prefetch(row);
-        }
-    }
-
     /// Counts a packet as received and enqueued; returns its row. If it is dropped on arrival,
     /// [`QueueCounters::drop_at`] corrects the count.
     #[inline]

@@ -81,7 +81,7 @@ fn rows_are_those_of_their_flows_in_whatever_order_these_come() {
         (0..180).map(thousands).collect(),
         (0..40).map(|flow| flow * 100).chain((0..3900).rev()).collect(),
     ] {
-        let counters = counters_of(flows.iter().copied());
+        let mut counters = counters_of(flows.iter().copied());
         let of_rows: Vec<(usize, u64)> =
             counters.rows().map(|(direction, row)| (direction, row.arrived)).filter(|row| row.1 > 0).collect();
         let mut seen = flows.clone();
@@ -93,6 +93,11 @@ fn rows_are_those_of_their_flows_in_whatever_order_these_come() {
             .collect();
         assert_eq!(of_rows, expected);
         assert_eq!(counters.totals().arrived, flows.len() as u64);
+        // The rows that are prefetched are those that count.
+        for flow in seen {
+            let known = counters.known_row(flow as usize * 2);
+            assert_eq!(counters.arrival(&packet(flow)), known);
+        }
     }
 }
 

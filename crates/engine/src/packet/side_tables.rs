@@ -11,6 +11,7 @@ use forebay_rdma::Telemetry;
 use forebay_switching::congestion::Message;
 use forebay_tcp::SackBlocks;
 
+use crate::driver::prefetch::prefetch;
 use crate::packet::flow_sizes::FlowSizes;
 use crate::packet::header::Carried;
 use crate::packet::{FlowId, Packet, ack_stamp};
@@ -168,6 +169,16 @@ impl SideTables {
             self.take_telemetry(telemetry);
         } else if packet.is_ack() && packet.stamp != 0 {
             self.take_options(packet.stamp);
+        }
+    }
+
+    /// Prefetches the header of a packet.
+    #[inline]
+    pub fn prefetch_header(&self, packet: &Packet) {
+        if packet.has_header()
+            && let Some(carried) = self.headers.slots.get((packet.number() as usize).wrapping_sub(1))
+        {
+            prefetch(carried);
         }
     }
 

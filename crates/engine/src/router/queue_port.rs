@@ -233,9 +233,8 @@ impl Node for QueuePort {
         let packets = channels.take(me, until);
         if channels.routes.are_many() {
             // These are few: a port has a turn about once in the delay of a link.
-            for packet in packets.iter().take(2 * PACKETS_AHEAD) {
-                self.sender.record.counters.prefetch_arrival(packet.direction_index());
-            }
+            let ahead = packets.len().min(2 * PACKETS_AHEAD);
+            self.sender.record.counters.prefetch_arrivals(&packets[..ahead]);
         }
         for packet in &packets {
             self.receive(packet, channels);

@@ -21,8 +21,8 @@
 //! # Source
 //! RFC 9331 (the requirements); draft-briscoe-iccrg-prague-congestion-control. The form with a window follows the rules
 //! of the L4S team's module for Linux (`tcp_prague.c`, version 0.6). Its bursts have at least two segments, the default
-//! of `tcp_min_tso_segs`; public versions that look earlier allow one (`least_burst_segments = 1`). The form with a rate
-//! follows the L4S team's reference for UDP (`udp_prague`).
+//! of `tcp_min_tso_segs`; public versions that look earlier allow one (`least_burst_segments = 1`). The form with a
+//! rate follows the L4S team's reference for UDP (`udp_prague`).
 //!
 //! # Where we differ
 //! The window and its fraction are one floating-point number instead of 20 fractional bits. Losses come down by the

@@ -4,6 +4,8 @@
 //! many flows do, only these have rows, and an index finds them.
 
 use super::{FlowAtQueue, LetIn, QueueCounters};
+use crate::driver::prefetch::prefetch;
+use crate::packet::Packet;
 
 /// Up to this many rows are in order in any case.
 const FEW: usize = 64;
@@ -44,6 +46,29 @@ impl QueueCounters {
             }
         }
         row
+    }
+
+    /// The row of a (flow, direction), beyond the last one if there is none.
+    #[inline]
+    pub(super) fn known_row(&self, direction: usize) -> usize {
+        let RowOrder::Scattered(index) = &self.order else { return self.row_of(direction) };
+        let entry = index.slots[index.slot(direction as u32)];
+        if entry == FREE { usize::MAX } else { entry as u32 as usize }
+    }
+
+    /// Prefetches what [`QueueCounters::arrival`] touches for these packets: slots of the index, then rows.
+    #[inline]
+    pub fn prefetch_arrivals(&self, packets: &[Packet]) {
+        if let RowOrder::Scattered(index) = &self.order {
+            for packet in packets {
+                prefetch(&index.slots[index.first_slot(packet.direction_index() as u32)]);
+            }
+        }
+        for packet in packets {
+            if let Some(row) = self.flows.get(self.known_row(packet.direction_index())) {
+                prefetch(row);
+            }
+        }
     }
 
     /// Adds a row for `direction` to those in order.
@@ -167,11 +192,17 @@ impl RowIndex {
         self.last as u32 as usize
     }
 
-    /// The slot of a (flow, direction), or the free one that it would take.
-    fn slot(&self, direction: u32) -> usize {
+    /// The slot from which on a (flow, direction) is looked for.
+    #[inline]
+    fn first_slot(&self, direction: u32) -> usize {
         // Multiplicative hashing by the golden ratio (Knuth, The Art of Computer Programming, section 6.4).
         let hash = direction.wrapping_mul(0x9e37_79b9);
-        let mut slot = ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize;
+        ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize
+    }
+
+    /// The slot of a (flow, direction), or the free one that it would take.
+    fn slot(&self, direction: u32) -> usize {
+        let mut slot = self.first_slot(direction);
         while self.slots[slot] != FREE && (self.slots[slot] >> 32) as u32 != direction {
             slot = (slot + 1) & (self.slots.len() - 1);
         }
