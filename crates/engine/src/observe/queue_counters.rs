@@ -1,97 +1,23 @@
 //! The counters of a queue.
 
+mod flow_at_queue;
 mod rows;
+
+use std::collections::BTreeMap;
 
 use forebay_qdisc::{DropReason, Time};
 use rand_pcg::Pcg64Mcg;
 
-use crate::driver::prefetch::{LINE_BYTES, prefetch};
+use crate::driver::prefetch::prefetch;
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::packet_recorder::{SharedRecorder, Traits};
-use crate::observe::queue_counters::rows::RowOrder;
+pub(crate) use crate::observe::queue_counters::flow_at_queue::{FlowAtQueue, QueueTotals};
+use crate::observe::queue_counters::rows::{Row, RowOrder};
 use crate::observe::queue_series::{QueueSeries, WatchedFlow};
 use crate::observe::so_far::{Of, QueueName, Show};
 use crate::packet::Packet;
 
 const DROP_REASONS: usize = DropReason::ALL.len();
-
-/// The counters of one (flow, direction) at one queue in the measured interval. They fill a cache line: with thousands
-/// of flows, each packet touches one that the caches do not hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[repr(align(64))]
-pub(crate) struct FlowAtQueue {
-    pub arrived: u64,
-    pub dropped: u64,
-    pub marked: u64,
-    pub departed: u64,
-    /// Sum of waits. Millions of packets that wait for minutes exceed a `u64`.
-    pub wait_ps: u128,
-    /// Since the start.
-    pub dropped_total: u64,
-    /// Since the start: received, less those dropped on arrival and those enqueued. Conservation requires zero.
-    pub unaccounted: i32,
-    /// Since the start: enqueued, less those dequeued and those dropped after.
-    pub queued: i32,
-}
-
-const _: () = assert!(size_of::<FlowAtQueue>() == LINE_BYTES);
-
-impl FlowAtQueue {
-    /// Adds the counters of another flow.
-    pub fn add(&mut self, other: &Self) {
-        self.arrived += other.arrived;
-        self.dropped += other.dropped;
-        self.marked += other.marked;
-        self.departed += other.departed;
-        self.wait_ps += other.wait_ps;
-        self.dropped_total += other.dropped_total;
-        self.unaccounted += other.unaccounted;
-        self.queued += other.queued;
-    }
-
-    /// A violation of conservation: the number of packets and their fault.
-    pub fn violation(&self) -> Option<(u32, &'static str)> {
-        let fault = match (self.unaccounted, self.queued) {
-            (0, 0..) => return None,
-            (0, _) => return Some((self.queued.unsigned_abs(), "were dequeued or dropped later, but not enqueued")),
-            (1.., _) => "were received, but neither dropped on arrival nor enqueued",
-            _ => "were dropped on arrival, but not received",
-        };
-        Some((self.unaccounted.unsigned_abs(), fault))
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct QueueTotals {
-    pub arrived: u64,
-    pub dropped: u64,
-    pub marked: u64,
-    pub departed: u64,
-    pub dropped_total: u64,
-}
-
-impl QueueTotals {
-    pub fn add(&mut self, row: &FlowAtQueue) {
-        self.arrived += row.arrived;
-        self.dropped += row.dropped;
-        self.marked += row.marked;
-        self.departed += row.departed;
-        self.dropped_total += row.dropped_total;
-    }
-
-    /// The first counter that differs, with both values.
-    pub fn differs_from(&self, other: &Self) -> Option<(&'static str, u64, u64)> {
-        [
-            ("arrived", self.arrived, other.arrived),
-            ("dropped", self.dropped, other.dropped),
-            ("marked", self.marked, other.marked),
-            ("departed", self.departed, other.departed),
-            ("dropped since the start", self.dropped_total, other.dropped_total),
-        ]
-        .into_iter()
-        .find(|(_, one, other)| one != other)
-    }
-}
 
 /// When a packet was dropped.
 #[derive(Clone, Copy)]
@@ -113,6 +39,7 @@ struct LetIn {
 #[repr(C)]
 pub(crate) struct QueueCounters {
     measured: MeasuredInterval,
+    /// By row, up to the last one that has any: a discipline that holds packets has none.
     let_in: Vec<LetIn>,
     let_in_total: u64,
     /// Integral of the queue's length.
@@ -128,12 +55,14 @@ pub(crate) struct QueueCounters {
     pub dropped: [u64; DROP_REASONS],
     pub bytes_dropped: u64,
     pub marked: u64,
-    flows: Vec<FlowAtQueue>,
+    flows: Vec<Row>,
     /// [`Packet::direction_index`] of the first row, if rows are in order.
     first: usize,
     /// 1 while only one direction passes, so that every second index has a row; then 0.
     shift: u32,
     order: RowOrder,
+    /// By (flow, direction): sums that their rows do not hold, and packets that are unaccounted for.
+    wide: BTreeMap<u32, FlowAtQueue>,
     /// Records the packets that are let in. Then `let_in` is empty, so that none takes the common path.
     recorder: Option<SharedRecorder>,
     pub trimmed: u64,
@@ -159,6 +88,7 @@ impl QueueCounters {
             first: 0,
             shift: 1,
             order: RowOrder::InOrder,
+            wide: BTreeMap::new(),
             recorder: None,
             trimmed: 0,
             bytes_trimmed: 0,
@@ -169,7 +99,7 @@ impl QueueCounters {
     pub fn with_rows(measured: MeasuredInterval, directions: Vec<u32>) -> Self {
         let mut counters = Self::new(measured);
         counters.let_in = vec![LetIn::default(); directions.len()];
-        counters.flows = vec![FlowAtQueue::default(); directions.len()];
+        counters.flows = vec![Row::default(); directions.len()];
         counters.order = RowOrder::Given(directions.into());
         counters
     }
@@ -193,7 +123,7 @@ impl QueueCounters {
     }
 
     #[inline]
-    fn row(&mut self, row: usize) -> &mut FlowAtQueue {
+    fn row(&mut self, row: usize) -> &mut Row {
         let row = self.existing(row);
         &mut self.flows[row]
     }
@@ -215,12 +145,15 @@ impl QueueCounters {
 
     #[inline]
     pub fn arrival_at(&mut self, row: usize, now: Time) -> usize {
-        let measured = u64::from(self.measured.contains(now));
+        let measured = self.measured.contains(now);
         let row = self.existing(row);
         let flow = &mut self.flows[row];
-        self.arrived += measured;
-        flow.arrived += measured;
+        self.arrived += u64::from(measured);
+        flow.arrived += u32::from(measured);
         flow.queued += 1;
+        if flow.is_full() {
+            self.widen(row);
+        }
         row
     }
 
@@ -254,7 +187,7 @@ impl QueueCounters {
     fn carry(&mut self, row: usize, wait_ps: u64) {
         let full = u128::from(std::mem::replace(&mut self.let_in[row].wait_ps, wait_ps));
         self.packet_time_ps += full;
-        self.flows[row].wait_ps += full;
+        self.wide_of(row).wait_ps += full;
     }
 
     #[cold]
@@ -266,6 +199,7 @@ impl QueueCounters {
                 recorder.lock().pass(Traits { direction, len_bytes }, arrived, Some(start));
             }
         } else if arrived >= self.measured.from && start <= self.measured.to {
+            self.let_in.resize(self.flows.len(), LetIn::default());
             return self.let_in_at(row, len_bytes, arrived, start);
         }
         self.arrival_at(row, arrived);
@@ -279,10 +213,10 @@ impl QueueCounters {
     }
 
     pub fn refuse_at(&mut self, row: usize, len_bytes: u32, reason: DropReason, now: Time) {
-        let measured = u64::from(self.measured.contains(now));
-        self.arrived += measured;
+        let measured = self.measured.contains(now);
+        self.arrived += u64::from(measured);
         let row = self.existing(row);
-        self.flows[row].arrived += measured;
+        self.flows[row].arrived += u32::from(measured);
         self.count_drop(row, len_bytes, reason, now);
     }
 
@@ -291,15 +225,16 @@ impl QueueCounters {
     }
 
     pub fn drop_at(&mut self, row: usize, len_bytes: u32, reason: DropReason, now: Time, dropped: Dropped) {
-        if let Dropped::OnArrival(Some(arriving)) = dropped {
-            let arriving = &mut self.flows[arriving];
-            arriving.queued -= 1;
-            arriving.unaccounted += 1;
-        }
         let row = self.existing(row);
         match dropped {
-            Dropped::OnArrival(_) => self.flows[row].unaccounted -= 1,
+            Dropped::OnArrival(Some(arriving)) => self.flows[arriving].queued -= 1,
+            Dropped::OnArrival(None) => {}
             Dropped::AfterEnqueue => self.flows[row].queued -= 1,
+        }
+        if let Dropped::OnArrival(arriving) = dropped
+            && arriving != Some(row)
+        {
+            self.note_unaccounted(arriving, row);
         }
         self.count_drop(row, len_bytes, reason, now);
     }
@@ -308,11 +243,15 @@ impl QueueCounters {
     fn count_drop(&mut self, row: usize, len_bytes: u32, reason: DropReason, now: Time) {
         let flow = &mut self.flows[row];
         self.dropped_total += 1;
-        flow.dropped_total += 1;
         if self.measured.contains(now) {
             flow.dropped += 1;
             self.dropped[reason as usize] += 1;
             self.bytes_dropped += u64::from(len_bytes);
+        } else {
+            flow.dropped_outside += 1;
+        }
+        if flow.is_full() {
+            self.widen(row);
         }
     }
 
@@ -347,12 +286,17 @@ impl QueueCounters {
             return;
         }
         let measured = self.measured.contains(start);
-        let row = self.row(row);
-        row.queued -= 1;
+        let row = self.existing(row);
+        let flow = &mut self.flows[row];
+        flow.queued -= 1;
         if measured {
-            row.departed += 1;
-            row.wait_ps += u128::from(start.since(arrived).picoseconds());
+            flow.departed += 1;
             self.departed += 1;
+            let wait_ps = start.since(arrived).picoseconds();
+            match flow.wait_ps.checked_add(wait_ps) {
+                Some(sum) => flow.wait_ps = sum,
+                None => self.wide_of(row).wait_ps += u128::from(wait_ps),
+            }
         }
     }
 

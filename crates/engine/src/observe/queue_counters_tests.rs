@@ -51,6 +51,35 @@ fn waits_are_summed_beyond_64_bits_of_picoseconds() {
     }
 }
 
+/// A row has 32 bits for a count, and gives it away when the last of them is set.
+#[test]
+fn counts_beyond_a_row_are_kept() {
+    const HALF: u32 = 1 << 31;
+    let (before, now) = (Time::ZERO, Time::ZERO + Span::from_seconds(1));
+    for others in [0..1, 0..1000] {
+        let mut counters = QueueCounters::new(MeasuredInterval { from: now, to: now });
+        let row = counters.arrival_at(counters.row_of(14), now);
+        // As if so many had come and gone.
+        counters.flows[row] = Row { arrived: HALF - 1, departed: HALF - 2, marked: 5, ..counters.flows[row] };
+        counters.arrival_at(row, now);
+        assert_eq!(counters.flows[row], Row { queued: 2, ..Row::default() });
+        for _ in 0..2 {
+            counters.departure_at(row, now, now);
+        }
+        // The rows of others move this one.
+        others.for_each(|flow| _ = counters.arrival(&packet(flow * 611 % 1000 * 100)));
+        for dropped_outside in [HALF - 2, HALF - 1] {
+            let row = counters.existing(counters.row_of(14));
+            counters.flows[row].dropped_outside = dropped_outside;
+            counters.refuse_at(row, 100, DropReason::Overflow, before);
+        }
+        let flow = counters.rows().find(|&(direction, _)| direction == 14).map(|(_, flow)| flow);
+        let (arrived, dropped_total) = (u64::from(HALF), u64::from(HALF));
+        let expected = FlowAtQueue { arrived, departed: arrived, marked: 5, dropped_total, ..FlowAtQueue::default() };
+        assert_eq!(flow, Some(expected));
+    }
+}
+
 #[test]
 fn a_queue_of_few_flows_has_few_rows_whatever_their_numbers() {
     assert_eq!(counters_of([1_000_000].into_iter()).flows.len(), 1);

@@ -308,7 +308,7 @@ impl Report {
     fn check_queue(&mut self, name: &str, counters: &QueueCounters, held: u64) {
         let mut queued = 0;
         for (direction, row) in counters.rows() {
-            queued += i64::from(row.queued);
+            queued += row.queued;
             if let Some((packets, fault)) = row.violation() {
                 let kind = PACKETS[direction % 2];
                 let flow = self.labels.name_of_flow((direction / 2) as FlowId);

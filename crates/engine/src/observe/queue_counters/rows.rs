@@ -4,7 +4,7 @@
 //! many flows do, only these have rows, and an index finds them.
 
 use super::{FlowAtQueue, LetIn, QueueCounters};
-use crate::driver::prefetch::prefetch;
+use crate::driver::prefetch::{LINE_BYTES, prefetch};
 use crate::packet::Packet;
 
 /// Up to this many rows are in order in any case.
@@ -18,6 +18,32 @@ fn worth_an_order(rows: usize) -> usize {
 
 /// [`QueueCounters::first`] of rows that are not in order: [`QueueCounters::row_of`] finds none of them.
 const NOT_IN_ORDER: usize = 1 << (usize::BITS - 2);
+
+/// The counters of one (flow, direction), as packets change them. With thousands of flows each packet touches a row
+/// that the caches do not hold: two rows share a cache line. Sums beyond its fields are in [`QueueCounters::wide`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(align(32))]
+pub(super) struct Row {
+    pub wait_ps: u64,
+    pub arrived: u32,
+    pub departed: u32,
+    pub marked: u32,
+    pub dropped: u32,
+    /// Outside of the measured interval.
+    pub dropped_outside: u32,
+    /// See [`FlowAtQueue::queued`].
+    pub queued: i32,
+}
+
+const _: () = assert!(2 * size_of::<Row>() == LINE_BYTES);
+
+impl Row {
+    /// Whether a count may soon exceed its field. Marks and departures are not more than arrivals.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        (self.arrived | self.dropped_outside) >> (u32::BITS - 1) != 0
+    }
+}
 
 /// By which rows are found.
 pub(super) enum RowOrder {
@@ -38,8 +64,7 @@ impl QueueCounters {
         let RowOrder::Scattered(index) = &mut self.order else { return self.add_in_order(direction) };
         let row = index.row(direction as u32);
         if row == self.flows.len() {
-            self.let_in.push(LetIn::default());
-            self.flows.push(FlowAtQueue::default());
+            self.flows.push(Row::default());
             if let Some((first, shift, len)) = index.order() {
                 self.put_in_order(first, shift, len);
                 return self.row_of(direction);
@@ -93,18 +118,21 @@ impl QueueCounters {
             let before = if direction < self.first { len.min(first >> shift) } else { 0 };
             self.put_in_order(first - (before << shift), shift, len + before);
         } else {
-            self.let_in.resize(len, LetIn::default());
-            self.flows.resize(len, FlowAtQueue::default());
+            self.flows.resize(len, Row::default());
         }
         self.row_of(direction)
     }
 
     /// Moves the rows to their places in an order of `len` rows.
     fn put_in_order(&mut self, first: usize, shift: u32, len: usize) {
-        let (mut let_in, mut flows) = (vec![LetIn::default(); len], vec![FlowAtQueue::default(); len]);
+        let mut let_in = vec![LetIn::default(); if self.let_in.is_empty() { 0 } else { len }];
+        let mut flows = vec![Row::default(); len];
         for (direction, row) in self.in_use() {
             let place = (direction - first) >> shift;
-            (let_in[place], flows[place]) = (self.let_in[row], self.flows[row]);
+            flows[place] = self.flows[row];
+            if let Some(let_in) = let_in.get_mut(place) {
+                *let_in = self.let_in_of(row);
+            }
         }
         (self.let_in, self.flows, self.first, self.shift) = (let_in, flows, first, shift);
         self.order = RowOrder::InOrder;
@@ -116,7 +144,10 @@ impl QueueCounters {
         let (mut let_in, mut flows) = (Vec::new(), Vec::new());
         for (direction, row) in self.in_use() {
             index.row(direction as u32);
-            let_in.push(self.let_in[row]);
+            if row < self.let_in.len() {
+                let_in.resize(flows.len(), LetIn::default());
+                let_in.push(self.let_in[row]);
+            }
             flows.push(self.flows[row]);
         }
         (self.let_in, self.flows, self.first, self.shift) = (let_in, flows, NOT_IN_ORDER, 0);
@@ -131,9 +162,12 @@ impl QueueCounters {
             RowOrder::Scattered(_) => (sorted[place].0 as usize, sorted[place].1 as usize),
             RowOrder::Given(directions) => (directions[place] as usize, place),
         };
-        let is_in_use =
-            |row: usize| self.let_in_of(row) != LetIn::default() || self.flows[row] != FlowAtQueue::default();
-        (0..self.flows.len()).map(numbered).filter(move |&(_, row)| is_in_use(row))
+        let is_in_use = |&(direction, row): &(usize, usize)| {
+            self.let_in_of(row) != LetIn::default()
+                || self.flows[row] != Row::default()
+                || self.wide.contains_key(&(direction as u32))
+        };
+        (0..self.flows.len()).map(numbered).filter(is_in_use)
     }
 
     fn let_in_of(&self, row: usize) -> LetIn {
@@ -145,14 +179,63 @@ impl QueueCounters {
         if let RowOrder::Given(directions) = &self.order { directions.get(row).copied() } else { None }
     }
 
+    /// The sums that a row does not hold.
+    pub(super) fn wide_of(&mut self, row: usize) -> &mut FlowAtQueue {
+        let direction = match &self.order {
+            RowOrder::InOrder => (self.first + (row << self.shift)) as u32,
+            RowOrder::Scattered(index) => index.direction_of(row),
+            RowOrder::Given(directions) => directions[row],
+        };
+        self.wide.entry(direction).or_default()
+    }
+
+    /// Moves the sums of a row to wider ones.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn widen(&mut self, row: usize) {
+        let full = std::mem::take(&mut self.flows[row]);
+        self.flows[row].queued = full.queued;
+        self.wide_of(row).add(&FlowAtQueue { queued: 0, ..full.into() });
+    }
+
+    /// A packet of `row` was dropped on arrival, although the one of `arriving`, or none, arrived.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_unaccounted(&mut self, arriving: Option<usize>, row: usize) {
+        if let Some(arriving) = arriving {
+            self.wide_of(arriving).unaccounted += 1;
+        }
+        self.wide_of(row).unaccounted -= 1;
+    }
+
     /// Rows with a count, each with its [`crate::packet::Packet::direction_index`].
     pub fn rows(&self) -> impl Iterator<Item = (usize, FlowAtQueue)> {
         self.in_use().map(|(direction, row)| {
-            let (flow, let_in) = (&self.flows[row], self.let_in_of(row));
-            let (arrived, departed) = (flow.arrived + let_in.packets, flow.departed + let_in.packets);
-            let wait_ps = flow.wait_ps + u128::from(let_in.wait_ps);
-            (direction, FlowAtQueue { arrived, departed, wait_ps, ..*flow })
+            let (mut flow, let_in) = (FlowAtQueue::from(self.flows[row]), self.let_in_of(row));
+            flow.arrived += let_in.packets;
+            flow.departed += let_in.packets;
+            flow.wait_ps += u128::from(let_in.wait_ps);
+            if let Some(wide) = self.wide.get(&(direction as u32)) {
+                flow.add(wide);
+            }
+            (direction, flow)
         })
+    }
+}
+
+impl From<Row> for FlowAtQueue {
+    fn from(row: Row) -> Self {
+        let Row { wait_ps, arrived, departed, marked, dropped, dropped_outside, queued } = row;
+        Self {
+            arrived: arrived.into(),
+            dropped: dropped.into(),
+            marked: marked.into(),
+            departed: departed.into(),
+            wait_ps: wait_ps.into(),
+            dropped_total: u64::from(dropped) + u64::from(dropped_outside),
+            unaccounted: 0,
+            queued: queued.into(),
+        }
     }
 }
 
@@ -190,6 +273,12 @@ impl RowIndex {
         }
         self.last = self.slots[slot];
         self.last as u32 as usize
+    }
+
+    /// The (flow, direction) of a row.
+    fn direction_of(&self, row: usize) -> u32 {
+        let entry = self.slots.iter().find(|&&entry| entry != FREE && entry as u32 as usize == row);
+        entry.map_or(u32::MAX, |&entry| (entry >> 32) as u32)
     }
 
     /// The slot from which on a (flow, direction) is looked for.
