@@ -292,9 +292,10 @@ impl Routes {
         Self { destinations, table: table.finish() }
     }
 
+    /// Whether prefetching pays. WebAssembly has no instruction for it.
     #[inline]
     pub fn are_many(&self) -> bool {
-        self.destinations.len() >= BEYOND_THE_CACHE
+        !cfg!(target_family = "wasm") && self.destinations.len() >= BEYOND_THE_CACHE
     }
 
     #[inline]

@@ -3,8 +3,6 @@
 mod flow_at_queue;
 mod rows;
 
-use std::collections::BTreeMap;
-
 use forebay_qdisc::{DropReason, Time};
 use rand_pcg::Pcg64Mcg;
 
@@ -61,8 +59,8 @@ pub(crate) struct QueueCounters {
     /// 1 while only one direction passes, so that every second index has a row; then 0.
     shift: u32,
     order: RowOrder,
-    /// By (flow, direction): sums that their rows do not hold, and packets that are unaccounted for.
-    wide: BTreeMap<u32, FlowAtQueue>,
+    /// In the order of (flow, direction): sums that their rows do not hold, and packets that are unaccounted for.
+    wide: Vec<(u32, FlowAtQueue)>,
     /// Records the packets that are let in. Then `let_in` is empty, so that none takes the common path.
     recorder: Option<SharedRecorder>,
     pub trimmed: u64,
@@ -88,7 +86,7 @@ impl QueueCounters {
             first: 0,
             shift: 1,
             order: RowOrder::InOrder,
-            wide: BTreeMap::new(),
+            wide: Vec::new(),
             recorder: None,
             trimmed: 0,
             bytes_trimmed: 0,

@@ -165,7 +165,7 @@ impl QueueCounters {
         let is_in_use = |&(direction, row): &(usize, usize)| {
             self.let_in_of(row) != LetIn::default()
                 || self.flows[row] != Row::default()
-                || self.wide.contains_key(&(direction as u32))
+                || self.wide_place(direction as u32).is_ok()
         };
         (0..self.flows.len()).map(numbered).filter(is_in_use)
     }
@@ -186,7 +186,16 @@ impl QueueCounters {
             RowOrder::Scattered(index) => index.direction_of(row),
             RowOrder::Given(directions) => directions[row],
         };
-        self.wide.entry(direction).or_default()
+        let place = self.wide_place(direction).unwrap_or_else(|place| {
+            self.wide.insert(place, (direction, FlowAtQueue::default()));
+            place
+        });
+        &mut self.wide[place].1
+    }
+
+    /// The place of a (flow, direction) among the wide sums, or the one that it would have.
+    fn wide_place(&self, direction: u32) -> Result<usize, usize> {
+        self.wide.binary_search_by_key(&direction, |&(direction, _)| direction)
     }
 
     /// Moves the sums of a row to wider ones.
@@ -215,8 +224,8 @@ impl QueueCounters {
             flow.arrived += let_in.packets;
             flow.departed += let_in.packets;
             flow.wait_ps += u128::from(let_in.wait_ps);
-            if let Some(wide) = self.wide.get(&(direction as u32)) {
-                flow.add(wide);
+            if let Ok(place) = self.wide_place(direction as u32) {
+                flow.add(&self.wide[place].1);
             }
             (direction, flow)
         })
