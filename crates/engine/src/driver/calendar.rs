@@ -63,8 +63,10 @@ impl Calendar {
         if self.near.next < Time::NEVER { self.near.next } else { self.later.next }
     }
 
-    /// The place for a packet that arrives at `time`, and whether it may be the first arrival.
-    #[inline(always)]
+    /// The place for a packet that arrives at `time`, and whether it may be the first arrival. In WebAssembly it is one
+    /// function: a page must load fast.
+    #[cfg_attr(target_family = "wasm", inline(never))]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn room(&mut self, time: Time, pool: &mut Pool) -> (&mut Vec<Packet>, bool) {
         if time < self.near_end {
             return self.near.room(time, pool);
