@@ -293,7 +293,10 @@ impl QueueCounters {
             let wait_ps = start.since(arrived).picoseconds();
             match flow.wait_ps.checked_add(wait_ps) {
                 Some(sum) => flow.wait_ps = sum,
-                None => self.wide_of(row).wait_ps += u128::from(wait_ps),
+                None => {
+                    self.widen(row);
+                    self.flows[row].wait_ps = wait_ps;
+                }
             }
         }
     }
